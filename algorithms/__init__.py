@@ -1,0 +1,1 @@
+"""All the statistics: arrays in, arrays and figures out, and no knowledge of files or flows."""

@@ -1,0 +1,46 @@
+"""``kernel``, the only use of numba, and where compiled kernels are kept."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _sources_digest() -> str:
+    """Digest all sources of this package: numba notices changes of one file only."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(here.rglob("*.py")):
+        digest.update(str(path.relative_to(here)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> str:
+    """Name a folder that can be written and that no other version of the sources uses."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = home / "microrelease" / f"kernels-{_sources_digest()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return tempfile.mkdtemp(prefix="microrelease-kernels-")
+    return str(folder)
+
+
+setattr(numba.config, "CACHE_DIR", _cache_folder())  # noqa: B010 - unknown to its types
+
+
+def kernel(function: Function) -> Function:
+    """Compile plain loops over arrays.
+
+    Without ``fastmath``, which reorders sums: a kernel gives the same bits as its slow twin in
+    ``tests/oracles``, and on every machine.
+    """
+    compile_ = numba.njit(cache=True, nogil=True, fastmath=False)
+    return cast(Function, compile_(function))

@@ -1,0 +1,141 @@
+"""The built-in example: a quarterly survey of enterprises that never existed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+REGIONS = ("Centre", "Coast", "East", "Islands", "Lakes", "North", "South", "West")
+SECTORS = ("agriculture", "construction", "energy", "hospitality", "manufacturing", "retail",
+           "services", "transport")  # fmt: skip
+RATINGS = ("A", "B", "C", "D")
+
+LEAVING = 0.03
+"""Share of the enterprises that close within a quarter; as many open."""
+
+
+@dataclass
+class _Enterprises:
+    """What stays with an enterprise from quarter to quarter, all in logarithms of its figures."""
+
+    number: Integers
+    region: Integers
+    sector: Integers
+    size: Reals
+    productivity: Reals
+    pay: Reals
+    intensity: Reals
+    export_share: Reals
+    research_share: Reals
+
+
+def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | Integers]]:
+    """Draw one table per quarter.
+
+    Sizes have a lognormal body and a Pareto tail, and everything else follows size, sector and
+    habits of the enterprise, so that attributes are correlated and heavy-tailed. Between quarters
+    enterprises grow and shrink a little; a few close and others open.
+
+    Parameters
+    ----------
+    rows : int
+        Enterprises in each quarter.
+    quarters : int
+        Tables to draw.
+    seed : int
+        The same seed gives the same tables.
+
+    Yields
+    ------
+    dict of str to array of shape (rows,)
+        Columns by name; ``region``, ``sector`` and ``credit_rating`` as positions in ``REGIONS``,
+        ``SECTORS`` and ``RATINGS``, with -1 for an enterprise that has no rating.
+
+    Examples
+    --------
+    >>> first, second = survey(rows=500, quarters=2, seed=1)
+    >>> bool(0.9 < np.isin(second["company"], first["company"]).mean() < 1.0)
+    True
+    """
+    rng = np.random.default_rng(seed)
+    enterprises = _found(rng, np.arange(rows))
+    for quarter in range(quarters):
+        if quarter:
+            _age(rng, enterprises, first_new=rows * quarter)
+        yield _report(rng, enterprises)
+
+
+def _found(rng: np.random.Generator, number: Integers) -> _Enterprises:
+    n = len(number)
+    large = rng.random(n) < 0.04
+    size = rng.normal(2.2, 1.0, n) + np.where(large, rng.exponential(0.45, n) + 1.2, 0.0)
+    return _Enterprises(
+        number=number,
+        region=rng.choice(len(REGIONS), n, p=_weights(len(REGIONS))),
+        sector=rng.choice(len(SECTORS), n, p=_weights(len(SECTORS))),
+        size=size,
+        productivity=rng.normal(0.0, 0.3, n) + 0.05 * size,
+        pay=rng.normal(0.0, 0.2, n),
+        intensity=rng.normal(0.0, 0.3, n),
+        export_share=np.where(rng.random(n) < 0.35, rng.beta(2.0, 4.0, n), 0.0),
+        research_share=np.where(rng.random(n) < 0.2, rng.beta(2.0, 40.0, n), 0.0),
+    )
+
+
+def _age(rng: np.random.Generator, enterprises: _Enterprises, first_new: int) -> None:
+    n = len(enterprises.number)
+    leaving = np.flatnonzero(rng.random(n) < LEAVING)
+    joining = _found(rng, first_new + np.arange(len(leaving)))
+    joining.size -= 0.7  # a new enterprise is small
+    for name, values in vars(joining).items():
+        getattr(enterprises, name)[leaving] = values
+    enterprises.size += rng.normal(0.002, 0.04, n)
+    enterprises.productivity += rng.normal(0.0, 0.03, n)
+    enterprises.pay += rng.normal(0.004, 0.01, n)
+
+
+def _report(rng: np.random.Generator, of: _Enterprises) -> dict[str, Reals | Integers]:
+    def noise(deviation: float) -> Reals:
+        return np.exp(rng.normal(0.0, deviation, len(of.number)))
+
+    employees = np.maximum(np.rint(np.exp(of.size)), 1.0)
+    hours = employees * 430.0 * noise(0.06)
+    sector = np.linspace(-0.5, 0.6, len(SECTORS))[of.sector]
+    turnover = employees * np.exp(10.0 + sector + of.productivity) * noise(0.08)
+    wages = employees * np.exp(8.9 + 0.4 * of.productivity + of.pay) * noise(0.04)
+    invests = rng.random(len(employees)) < 0.25 + 0.1 * np.minimum(of.size, 6.0)
+    investment = np.where(invests, turnover * 0.06 * noise(0.5), 0.0)
+    margin = rng.normal(0.06, 0.09, len(employees)) + 0.05 * of.productivity
+    rating = np.digitize(margin + rng.normal(0.0, 0.03, len(employees)), [-0.03, 0.04, 0.12])
+    unrated = rng.random(len(employees)) < 0.08
+    return {
+        "company": of.number.copy(),
+        "region": of.region.copy(),
+        "sector": of.sector.copy(),
+        "employees": _whole(employees),
+        "hours_worked": _whole(hours),
+        "turnover": _whole(turnover),
+        "wages": _whole(wages),
+        "exports": _whole(turnover * of.export_share * noise(0.05)),
+        "investment": _whole(investment),
+        "research": _whole(turnover * of.research_share * noise(0.1)),
+        "inventories": _whole(turnover * np.exp(-2.2 + of.intensity) * noise(0.1)),
+        "energy_mwh": np.round(turnover**0.85 * np.exp(-6.5 + of.intensity) * noise(0.05), 1),
+        "freight_tonnes": np.round(turnover * np.exp(-8.0 + 1.2 * sector) * noise(0.25), 2),
+        "profit": _whole(turnover * margin),
+        "credit_rating": np.where(unrated, -1, len(RATINGS) - 1 - rating),
+    }
+
+
+def _whole(values: Reals) -> Integers:
+    return np.rint(values).astype(np.int64)
+
+
+def _weights(count: int) -> Reals:
+    weights = 1.0 / np.arange(2.0, count + 2.0)
+    normalised: Reals = weights / weights.sum()
+    return normalised

@@ -1,0 +1,25 @@
+"""What a method is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from algorithms.types import Labels
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to group records.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(x, k, *, options) -> labels``. Its keyword-only parameters are the method's options.
+    paper : str
+        Key of the paper that describes it, in ``docs/references.bib``.
+    along_path : bool
+        Whether it reads the records in the order in which they come, and so needs an ordering.
+    """
+
+    run: Callable[..., Labels]
+    paper: str
+    along_path: bool = False

@@ -1,0 +1,1 @@
+"""How the value that stands for a group is found."""

@@ -1,0 +1,64 @@
+"""Group averages, and group averages that stay whole numbers."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.types import Partition
+
+Integers = NDArray[np.int64]
+
+SAFE = 2**62
+"""Sums below this leave room for the doubling that rounding needs."""
+
+
+def real_centroids(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
+    """Replace each value of one column by the average of its group.
+
+    Averages are of differences from a member of the group: a group of equal values keeps its value
+    to the bit.
+
+    Examples
+    --------
+    >>> real_centroids(np.array([0.1, 0.1, 0.1, 5.0, 6.0, 7.0]), Partition(np.repeat([0, 1], 3), 3))
+    array([0.1, 0.1, 0.1, 6. , 6. , 6. ])
+    """
+    labels = partition.labels
+    some = np.empty(partition.sizes.size)
+    some[labels] = values
+    means = some + np.bincount(labels, weights=values - some[labels]) / partition.sizes
+    centroids: NDArray[np.float64] = means[labels]
+    return centroids
+
+
+def integer_centroids(values: Integers, partition: Partition) -> Integers:
+    """Replace each whole number of one column by the rounded average of its group.
+
+    Halves go away from zero. Sums are exact: in 64 bits where the largest value and the largest
+    group leave room, and in Python's unbounded integers otherwise.
+
+    Examples
+    --------
+    >>> integer_centroids(np.array([1, 2, -1, -2]), Partition(np.array([0, 0, 1, 1]), k=2))
+    array([ 2,  2, -2, -2])
+    """
+    labels, sizes = partition.labels, partition.sizes
+    largest = max(abs(int(values.min())), abs(int(values.max())))
+    if largest * int(sizes.max()) < SAFE:
+        sums = np.zeros(sizes.size, dtype=np.int64)
+        np.add.at(sums, labels, values)
+        rounded = np.sign(sums) * ((2 * np.abs(sums) + sizes) // (2 * sizes))
+    else:
+        exact = [0] * sizes.size
+        for label, value in zip(labels.tolist(), values.tolist(), strict=True):
+            exact[label] += value
+        rounded = np.array(
+            [_nearest_integer(total, int(size)) for total, size in zip(exact, sizes, strict=True)],
+            dtype=np.int64,
+        )
+    centroids: Integers = rounded[labels]
+    return centroids
+
+
+def _nearest_integer(total: int, size: int) -> int:
+    magnitude = (2 * abs(total) + size) // (2 * size)
+    return magnitude if total >= 0 else -magnitude

@@ -1,0 +1,9 @@
+"""Names that doctests may use."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _doctest_names(doctest_namespace: dict[str, object]) -> None:
+    doctest_namespace["np"] = np

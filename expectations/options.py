@@ -1,0 +1,56 @@
+"""Options of an algorithm, learned from the signature of its function."""
+
+import inspect
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+
+@lru_cache
+def options_of(function: Callable[..., Any]) -> type[BaseModel]:
+    """Build the strict model of ``function``'s keyword-only parameters.
+
+    Examples
+    --------
+    >>> def cut(x, k, *, gamma: float = 0.2): ...
+    >>> options_of(cut).model_validate({"gamma": 0.5})
+    Options(gamma=0.5)
+    """
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (hints[name], parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    return create_model("Options", __config__=ConfigDict(extra="forbid", strict=True), **fields)
+
+
+def described(function: Callable[..., Any]) -> list[str]:
+    """Say of each option its name, what it accepts and its default.
+
+    Examples
+    --------
+    >>> def cut(x, k, *, gamma: float = 0.2): ...
+    >>> described(cut)
+    ['gamma: number, default 0.2']
+    """
+    schema = options_of(function).model_json_schema()
+    return [
+        f"{name}: {_accepted(facts)}, default {facts['default']!r}"
+        for name, facts in schema.get("properties", {}).items()
+    ]
+
+
+def _accepted(facts: dict[str, Any]) -> str:
+    if "enum" in facts:
+        return " or ".join(repr(value) for value in facts["enum"])
+    bounds = {
+        "minimum": "at least",
+        "exclusiveMinimum": "above",
+        "maximum": "at most",
+        "exclusiveMaximum": "below",
+    }
+    limits = [f"{words} {facts[key]}" for key, words in bounds.items() if key in facts]
+    return " ".join([str(facts.get("type", "value")), *limits])

@@ -1,0 +1,375 @@
+"""Of the request: one reviewed YAML file says everything that changes a result."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from algorithms.errors import SpecError, StorageError
+from algorithms.microaggregation import METHODS
+from algorithms.orderings import ORDERINGS
+from algorithms.registry import Registry
+from expectations.options import options_of
+
+STRICT = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+PERIOD = r"^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$"
+REVISION_MARK = "-revision-"
+PATTERNS = {
+    SLUG: "must be lower-case letters and digits, with single dashes between them",
+    PERIOD: "must be letters and digits, with single dots, dashes or underscores between them",
+}
+FOLDERS = ("public_folder", "register_folder", "staging_folder")
+
+
+def named_in(registry: Registry[Any]) -> AfterValidator:
+    """Accept the names on a registry's list only, and help with the others."""
+    return AfterValidator(registry.known)
+
+
+class Release(BaseModel):
+    """What is released."""
+
+    model_config = STRICT
+
+    name: str = Field(pattern=SLUG, max_length=100)
+    """Short name of the dataset, in lower case, digits and dashes; it names the public folder."""
+    period: str = Field(pattern=PERIOD, max_length=40)
+    """Period the data are about, such as 2026-Q3."""
+    title: str = Field(min_length=1, max_length=200)
+    """Name of the dataset for people."""
+    licence: str = Field(min_length=1, max_length=100)
+    """Terms under which the public files may be used, as an SPDX name such as CC-BY-4.0."""
+    revision: int = Field(default=0, ge=0, strict=True)
+    """0 for the first publication of a period, 1 for its first revision, and so on."""
+
+    @field_validator("period", mode="before")
+    @classmethod
+    def _written_as_number(cls, period: object) -> object:
+        # YAML reads an unquoted 2026 as a number
+        return str(period) if type(period) is int else period
+
+    @field_validator("period")
+    @classmethod
+    def _no_revision_mark(cls, period: str) -> str:
+        if REVISION_MARK in period:
+            raise SpecError(f"a period must not contain {REVISION_MARK!r}; set revision instead")
+        return period
+
+    @property
+    def folder(self) -> Path:
+        """Where this release stands inside the public folder."""
+        mark = f"{REVISION_MARK}{self.revision}" if self.revision else ""
+        return Path(self.name) / f"{self.period}{mark}"
+
+
+class Source(BaseModel):
+    """The confidential table."""
+
+    model_config = STRICT
+
+    path: Path
+    """A CSV or Parquet file; a relative path is taken from the folder of the spec."""
+    format: Literal["csv", "parquet"] | None = None
+    """Format of the file, if its ending (.csv, .parquet) does not tell."""
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    """Character between two fields of a CSV file."""
+    decimal: Literal[".", ","] = "."
+    """Decimal mark in a CSV file."""
+    encoding: str = "utf-8"
+    """Character encoding of a CSV file."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.format is None and self.path.suffix.lower() not in {".csv", ".parquet"}:
+            raise SpecError(
+                "path must end in .csv or .parquet, or format must say which it is; "
+                f"got a path that ends in {self.path.suffix!r}"
+            )
+        if self.delimiter == self.decimal:
+            raise SpecError(f"delimiter and decimal must differ; both are {self.decimal!r}")
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise SpecError(
+                f"encoding must be a known character encoding; got {self.encoding!r}"
+            ) from None
+        return self
+
+    @property
+    def kind(self) -> str:
+        """Format of the file, given or told by its ending."""
+        return self.format or self.path.suffix.lower().removeprefix(".")
+
+
+class Columns(BaseModel):
+    """The role of each column; a column of the file that has none is an error, not a leak."""
+
+    model_config = STRICT
+
+    identifiers: tuple[str, ...] = ()
+    """Never published."""
+    quasi_identifiers: tuple[str, ...] = Field(min_length=1)
+    """Numeric, microaggregated: published records agree on them in groups of at least k."""
+    confidential: tuple[str, ...] = ()
+    """Published as they are; what an attacker would want to learn."""
+    other: tuple[str, ...] = ()
+    """Published as they are; of no use to an attacker."""
+    integers: tuple[str, ...] = ()
+    """Quasi-identifiers that are whole numbers and stay whole numbers."""
+
+    @model_validator(mode="after")
+    def _one_role_each(self) -> Self:
+        times = Counter(self.all)
+        twice = [name for name, count in times.items() if count > 1]
+        if twice:
+            raise SpecError(f"each column must have one role; listed twice: {_quoted(twice)}")
+        strangers = [name for name in self.integers if name not in self.quasi_identifiers]
+        if strangers:
+            raise SpecError(
+                "integers must be quasi-identifiers (other columns are published as they are); "
+                f"these are not: {_quoted(strangers)}"
+            )
+        if "" in times:
+            raise SpecError("a column must have a name; one of the names listed is empty")
+        return self
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every column, by role."""
+        return self.identifiers + self.published
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The columns of the public files, in their order there."""
+        return self.other + self.quasi_identifiers + self.confidential
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """The columns that are published as they are."""
+        return self.other + self.confidential
+
+    def role_of(self, column: str) -> str:
+        """Name the role of a published column, for people who use the data."""
+        if column in self.quasi_identifiers:
+            return "quasi-identifier"
+        return "confidential" if column in self.confidential else "other"
+
+
+class Microaggregation(BaseModel):
+    """Which method groups the records, and how coarsely."""
+
+    model_config = STRICT
+
+    method: Annotated[str, named_in(METHODS)]
+    """Name of the method; `microrelease methods` lists them."""
+    k: int = Field(ge=2, strict=True)
+    """Each published record stands for at least this many."""
+    ordering: Annotated[str, named_in(ORDERINGS)] | None = None
+    """Path for a method that cuts one, and for no other."""
+    options: dict[str, Any] = {}
+    """The method's own options; `microrelease methods` lists them."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        method = METHODS[self.method]
+        if method.along_path != (self.ordering is not None):
+            need = "reads a path: name an" if method.along_path else "reads no path: drop the"
+            raise SpecError(f"method {self.method!r} {need} ordering")
+        try:
+            options_of(method.run).model_validate(self.options)
+        except ValidationError as error:
+            known = ", ".join(options_of(method.run).model_fields) or "none"
+            faults = "; ".join(_faults(error, f"the options of {self.method!r} are: {known}"))
+            raise SpecError(f"options of method {self.method!r} do not fit: {faults}") from None
+        return self
+
+
+class Ceilings(BaseModel):
+    """The most that is tolerated, in per cent. There are no defaults: someone must choose."""
+
+    model_config = STRICT
+
+    il: float = Field(ge=0, le=100, strict=True)
+    """Ceiling of the information loss."""
+    dld: float = Field(ge=0, le=100, strict=True)
+    """Ceiling of the distance-linkage disclosure."""
+
+
+class Gate(BaseModel):
+    """What must hold before anything is published."""
+
+    model_config = STRICT
+
+    ceilings: Ceilings
+    """Largest IL and DLD that may be published."""
+
+
+class Publication(BaseModel):
+    """Where the files go. Relative paths are taken from the folder of the spec."""
+
+    model_config = STRICT
+
+    public_folder: Path
+    """Folder of the public files: one folder per dataset in it, and one per period in that."""
+    register_folder: Path
+    """Folder of the internal register; never inside the public one."""
+    staging_folder: Path | None = None
+    """Where a release is put together before it appears, on the same file system as the public
+    folder; by default a folder beside that one."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        public, register = self.public_folder.resolve(), self.register_folder.resolve()
+        if _within(register, public):
+            raise SpecError("register_folder must lie outside public_folder; it lies inside")
+        if _within(public, register):
+            raise SpecError("public_folder must lie outside register_folder; it lies inside")
+        if _within(self.staging.resolve(), public):
+            raise SpecError("staging_folder must lie outside public_folder; it lies inside")
+        return self
+
+    @property
+    def staging(self) -> Path:
+        """Where a release is put together before it appears, given or by default."""
+        return self.staging_folder or self.public_folder.with_name(
+            f".{self.public_folder.name}.staging"
+        )
+
+
+class ReleaseSpec(BaseModel):
+    """A release: what is released, from which table, how it is protected, judged and published."""
+
+    model_config = STRICT
+
+    release: Release
+    """What is released."""
+    source: Source
+    """The confidential table."""
+    columns: Columns
+    """The role of each column."""
+    microaggregation: Microaggregation
+    """Which method groups the records, and how coarsely."""
+    gate: Gate
+    """What must hold before anything is published."""
+    publication: Publication
+    """Where the files go."""
+
+    @model_validator(mode="after")
+    def _source_is_not_public(self) -> Self:
+        if _within(self.source.path.resolve(), self.publication.public_folder.resolve()):
+            raise SpecError("source.path must lie outside public_folder; it lies inside")
+        return self
+
+
+def load(path: Path) -> ReleaseSpec:
+    """Read a spec from a YAML file; paths in it become absolute.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be read.
+    SpecError
+        If it is not YAML or not a spec; the message names every fault with its path.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StorageError(
+            f"the spec must be a readable file; {str(path)!r} is not ({error.strerror})"
+        ) from None
+    except UnicodeDecodeError:
+        raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
+    try:
+        content = yaml.load(text, Loader=_NoDuplicates)
+    except yaml.YAMLError as error:
+        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
+    if not isinstance(content, dict):
+        raise SpecError(
+            "the spec must be a YAML mapping with the keys "
+            f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
+        )
+    try:
+        return ReleaseSpec.model_validate(_from_folder(content, path.absolute().parent))
+    except ValidationError as error:
+        raise SpecError("\n".join(_faults(error))) from None
+
+
+class _NoDuplicates(yaml.SafeLoader):
+    """Refuse a mapping that names a key twice, where plain YAML silently keeps the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the paths of a spec absolute, seen from the folder it lies in."""
+    anchored = dict(content)
+    for section, keys in (("source", ("path",)), ("publication", FOLDERS)):
+        if isinstance(content.get(section), dict):
+            anchored[section] = {
+                key: str(folder / value) if key in keys and isinstance(value, str) else value
+                for key, value in content[section].items()
+            }
+    return anchored
+
+
+def _faults(error: ValidationError, extra_hint: str | None = None) -> Iterator[str]:
+    """Say each fault with its path, without the value that was found."""
+    for fault in error.errors():
+        where = ".".join(str(part) for part in fault["loc"])
+        yield f"{where}: {_words(fault, extra_hint)}" if where else _words(fault, extra_hint)
+
+
+def _words(fault: ErrorDetails, extra_hint: str | None) -> str:
+    match fault["type"]:
+        case "missing":
+            return "must be given; it is missing"
+        case "extra_forbidden":
+            return "no such key; " + (extra_hint or "check its spelling and its place")
+        case "value_error":
+            return str(fault["ctx"]["error"])
+        case "string_pattern_mismatch":
+            return PATTERNS[fault["ctx"]["pattern"]] + _found(fault)
+        case _:
+            return fault["msg"].replace("Input should", "must") + _found(fault)
+
+
+def _found(fault: ErrorDetails) -> str:
+    value = fault["input"]
+    return f"; got {value!r}" if isinstance(value, str | int | float) else ""
+
+
+def _within(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents
+
+
+def _yaml_fault(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "it cannot be parsed"
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}" if mark else problem
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(repr(name) for name in names)

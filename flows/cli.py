@@ -1,0 +1,235 @@
+"""The command line: microrelease run | check | verify | audit | methods | example | spec."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from algorithms.errors import IntegrityError, ReleaseError
+from flows import display
+
+EPILOG = """\
+exit codes:
+   0  done                               12  blocked: the gate refused, or the period is taken
+   2  the command line is wrong          13  files or register are not what they claim to be
+  10  the spec is wrong                  14  a file or folder cannot be read or written
+  11  the input is not what was promised 70  an error of ours; please report it
+
+start here:
+  microrelease example demo
+  microrelease run demo/enterprise-survey.yaml
+  microrelease verify demo/public/enterprise-survey/2026-Q3
+  microrelease audit demo/register
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except ReleaseError as error:
+        display.fault(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        display.say("interrupted; nothing was published", error=True)
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="microrelease",
+        description="Publishes k-anonymous microdata, if what it loses (IL) and what can still be "
+        "linked (DLD) stay within ceilings that someone signed for.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=version("microrelease"))
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+
+    run = commands.add_parser(
+        "run",
+        help="mask a table as its spec asks, judge it, and publish it",
+        description="Runs the release flow here and now. With PREFECT_API_URL set it is recorded "
+        "by that Prefect server, otherwise by a temporary one.",
+    )
+    run.add_argument("spec", type=Path, metavar="SPEC", help="release spec, a YAML file")
+    run.add_argument(
+        "--dry-run", action="store_true", help="measure and judge; publish and record nothing"
+    )
+    run.set_defaults(run=_run)
+
+    check = commands.add_parser(
+        "check",
+        help="validate a spec and its source without running",
+        description="Reads the spec and the table it names, and reports every fault.",
+    )
+    check.add_argument("spec", type=Path, metavar="SPEC", help="release spec, a YAML file")
+    check.set_defaults(run=_check)
+
+    verify = commands.add_parser(
+        "verify",
+        help="re-verify a published folder from its own files",
+        description="Recomputes checksums, compares CSV with Parquet, and counts every combination "
+        "of quasi-identifiers, by code that shares nothing with the methods.",
+    )
+    verify.add_argument("folder", type=Path, metavar="DIR", help="folder of one published release")
+    verify.set_defaults(run=_verify)
+
+    audit = commands.add_parser(
+        "audit",
+        help="check a register's hash chain and every release in it",
+        description="Follows the hash chain of register.jsonl, compares every manifest with its "
+        "line, and verifies every published folder against its manifest.",
+    )
+    audit.add_argument("register", type=Path, metavar="REGISTER", help="internal register folder")
+    audit.add_argument(
+        "--public", type=Path, metavar="DIR", help="where the public folder is now, if it was moved"
+    )
+    audit.set_defaults(run=_audit)
+
+    methods = commands.add_parser("methods", help="list methods, their options and their papers")
+    methods.set_defaults(run=_methods)
+
+    example = commands.add_parser(
+        "example",
+        help="write the built-in example: tables and a ready spec",
+        description="Writes quarterly tables of a survey of invented enterprises, and a spec that "
+        "releases the last of them.",
+    )
+    example.add_argument("folder", type=Path, metavar="DIR", help="folder to write to")
+    example.add_argument("--rows", type=_positive, default=2000, help="enterprises (default 2000)")
+    example.add_argument("--quarters", type=_positive, default=4, help="tables (default 4)")
+    example.add_argument("--seed", type=int, default=1, help="other seed, other data (default 1)")
+    example.add_argument("--format", choices=("csv", "parquet"), default="csv", dest="file_format")
+    example.add_argument("--force", action="store_true", help="overwrite files that differ")
+    example.set_defaults(run=_example)
+
+    spec = commands.add_parser(
+        "spec",
+        help="print the JSON schema of release specs",
+        description="The schema lets an editor complete, explain and check a spec while it is "
+        "written.",
+    )
+    spec.add_argument("--schema", action="store_true", required=True, help="print the JSON schema")
+    spec.set_defaults(run=_schema)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    from expectations.spec import load
+
+    spec = load(options.spec)
+    _quieten_prefect()
+    with display.stages(spec) as listener:
+        from flows.release import Outcome, observers, release
+        from tasks.stage import listeners
+
+        outcomes: list[Outcome] = []
+        listeners.append(listener)
+        observers.append(outcomes.append)
+        try:
+            state = release(spec, dry_run=options.dry_run, return_state=True)
+        finally:
+            listeners.remove(listener)
+            observers.remove(outcomes.append)
+    if not outcomes:
+        display.say(f"the run ended before it began: {state.name}", error=True)
+        return ReleaseError.exit_code
+    outcome = outcomes[0]
+    display.verdicts(outcome.verdicts)
+    if outcome.error is None:
+        display.say(outcome.sentence)
+    display.places(outcome.folder, outcome.manifest)
+    if outcome.error is not None:
+        raise outcome.error
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from expectations.spec import load
+    from tasks.ingest import ingest
+    from tasks.shelves.public_folder import check_places
+    from tasks.validate import validate
+
+    spec = load(options.spec)
+    check_places(spec.publication)
+    table = validate.fn(ingest.fn(spec).frame, spec)
+    display.say(
+        f"{options.spec}: the spec is valid and its source fits: {len(table.frame)} rows, "
+        f"{len(table.findings)} expectations met"
+    )
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from expectations.published import verify
+
+    found = verify(options.folder)
+    display.say(
+        f"{options.folder}: whole; {found.rows} rows, {len(found.columns)} columns, every "
+        f"combination of {len(found.quasi_identifiers)} quasi-identifiers stands in at least "
+        f"{found.k_found} rows (k = {found.k_claimed} was promised)"
+    )
+    return 0
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from tasks.shelves.audit import audit
+
+    found = audit(options.register, options.public)
+    display.audit(found)
+    if found.faults:
+        raise IntegrityError("\n".join(found.faults))
+    return 0
+
+
+def _methods(_options: argparse.Namespace) -> int:
+    from algorithms.microaggregation import METHODS
+    from algorithms.orderings import ORDERINGS
+    from expectations.options import described
+
+    display.methods({name: (METHODS[name], described(METHODS[name].run)) for name in METHODS})
+    display.orderings({name: ORDERINGS[name] for name in ORDERINGS})
+    return 0
+
+
+def _example(options: argparse.Namespace) -> int:
+    from flows.example import write_example
+
+    *tables, spec = write_example(
+        options.folder,
+        rows=options.rows,
+        quarters=options.quarters,
+        seed=options.seed,
+        file_format=options.file_format,
+        force=options.force,
+    )
+    display.say(f"{len(tables)} tables of {options.rows} rows, and a spec that is ready: {spec}")
+    return 0
+
+
+def _schema(_options: argparse.Namespace) -> int:
+    from expectations.spec import ReleaseSpec
+
+    schema = ReleaseSpec.model_json_schema()
+    sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
+    return 0
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def _quieten_prefect() -> None:
+    """Keep Prefect's own lines off the terminal; its log in the database stays complete."""
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")

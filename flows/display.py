@@ -1,0 +1,154 @@
+"""What the command line shows."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    # types only: what is imported here would be waited for by `microrelease --help`
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from algorithms.errors import ReleaseError
+    from algorithms.microaggregation.method import Method
+    from algorithms.orderings.ordering import Ordering
+    from expectations.gate import Verdict
+    from expectations.spec import ReleaseSpec
+    from tasks.shelves.audit import Audit
+    from tasks.stage import Listener
+
+PERCENT = ("IL", "DLD")
+
+
+def say(sentence: str, *, error: bool = False) -> None:
+    """Print one sentence, unbroken."""
+    Console(highlight=False, soft_wrap=True, stderr=error).print(escape(sentence))
+
+
+def fault(error: ReleaseError) -> None:
+    """Print what went wrong, each fault on a line of its own."""
+    console = Console(highlight=False, soft_wrap=True, stderr=True)
+    for line in str(error).splitlines():
+        console.print(f"[bold red]{error.state_name.lower()}:[/] {escape(line)}")
+
+
+@contextmanager
+def stages(spec: ReleaseSpec) -> Iterator[Listener]:
+    """Show each stage while it runs, and its seconds when it has passed."""
+    console = Console(highlight=False)
+    how = spec.microaggregation
+    console.print(
+        f"[bold]{spec.release.name}[/] {spec.release.folder.name}: method {how.method}, k = {how.k}"
+    )
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        started = time.monotonic()
+        bar = progress.add_task("starting Prefect", total=None)
+        begun = False
+
+        def listener(name: str, seconds: float | None) -> None:
+            nonlocal begun
+            if not begun:
+                progress.console.print(f"  {'start':<16}{time.monotonic() - started:8.2f} s")
+                begun = True
+            if seconds is None:
+                progress.reset(bar, description=name)
+            elif name in STAGES:
+                progress.console.print(f"  {name:<16}{seconds:8.2f} s")
+
+        yield listener
+
+
+STAGES = (
+    "ingest",
+    "validate",
+    "standardise",
+    "order",
+    "microaggregate",
+    "round_integers",
+    "evaluate",
+    "judge",
+    "publish",
+)
+
+
+def verdicts(found: tuple[Verdict, ...]) -> None:
+    """Print the table of measures against their limits."""
+    if not found:
+        return
+    table = Table("measure", box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for heading in ("value", "limit"):
+        table.add_column(heading, justify="right")
+    table.add_column("verdict")
+    for verdict in found:
+        percent = verdict.measure in PERCENT
+        value, limit = (
+            f"{number:.4f} %" if percent else f"{number:.0f}"
+            for number in (verdict.value, verdict.limit)
+        )
+        table.add_row(
+            verdict.measure,
+            value,
+            ("at most " if percent else "at least ") + limit,
+            "[green]passed[/]" if verdict.passed else "[bold red]failed[/]",
+        )
+    console = Console(highlight=False)
+    console.print()
+    console.print(table)
+    console.print()
+
+
+def places(folder: Path | None, manifest: Path | None) -> None:
+    """Print where the files of an attempt are."""
+    if folder is not None:
+        say(f"  public files  {folder}")
+    if manifest is not None:
+        say(f"  manifest      {manifest}")
+
+
+def audit(found: Audit) -> None:
+    """Print what an audit found."""
+    say(f"register: {found.lines} lines, {found.attempts} attempts")
+    for folder in found.verified:
+        say(f"  verified    {folder}")
+    for sentence in found.incomplete:
+        say(f"  incomplete  {sentence}; the next run puts this right")
+    if not found.faults:
+        say("the register and every release in it are as they were written")
+
+
+def methods(found: Mapping[str, tuple[Method, list[str]]]) -> None:
+    """Print the methods with their options."""
+    console = Console(highlight=False, soft_wrap=True)
+    for name, (method, options) in found.items():
+        path = "; reads a path, so name an ordering" if method.along_path else ""
+        console.print(
+            f"[bold]{name}[/]  {escape(_first_line(method.run))} \\[{method.paper}]{path}"
+        )
+        for option in options:
+            console.print(f"    {escape(option)}")
+
+
+def orderings(found: Mapping[str, Ordering]) -> None:
+    """Print the orderings."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print("\norderings, for methods that read a path:")
+    for name, ordering in found.items():
+        console.print(f"[bold]{name}[/]  {escape(_first_line(ordering.run))} \\[{ordering.paper}]")
+
+
+def _first_line(function: object) -> str:
+    return (function.__doc__ or "").split("\n", 1)[0].replace("``", "")

@@ -1,0 +1,70 @@
+"""Writes the built-in example: tables of four quarters and a spec that is ready to run."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from algorithms.enterprise_survey import RATINGS, REGIONS, SECTORS, survey
+from algorithms.errors import StorageError
+from tasks.shelves.disk import make_folder
+
+SPEC = Path(__file__).parents[1] / "deployments" / "specs" / "enterprise-survey.yaml"
+LAST_QUARTER = 2026 * 4 + 2
+"""2026-Q3, counted in quarters from the year 0."""
+
+
+def write_example(
+    folder: Path, *, rows: int, quarters: int, seed: int, file_format: str, force: bool
+) -> list[Path]:
+    """Write the tables and the spec; return their paths, the spec last.
+
+    Raises
+    ------
+    StorageError
+        If a file is there with other content and ``force`` is not given.
+    """
+    make_folder(folder, "the example folder")
+    first = LAST_QUARTER - quarters + 1
+    written = []
+    for quarter, columns in enumerate(survey(rows, quarters, seed), start=first):
+        name = f"{SPEC.stem}-{quarter // 4}-Q{quarter % 4 + 1}.{file_format}"
+        _write(folder / name, _encode(columns, file_format), force)
+        written.append(folder / name)
+    spec = SPEC.read_text(encoding="utf-8").replace(f"{SPEC.stem}-2026-Q3.csv", written[-1].name)
+    _write(folder / SPEC.name, spec.encode(), force)
+    return [*written, folder / SPEC.name]
+
+
+def _write(path: Path, content: bytes, force: bool) -> None:
+    if path.exists() and not force and path.read_bytes() != content:
+        raise StorageError(
+            f"{str(path)!r} must not be overwritten; it has other content: choose another folder "
+            "or give --force"
+        )
+    path.write_bytes(content)
+
+
+def _encode(columns: dict[str, np.ndarray], file_format: str) -> bytes:
+    table = pa.table({name: _readable(name, values) for name, values in columns.items()})
+    buffer = io.BytesIO()
+    if file_format == "csv":
+        pyarrow.csv.write_csv(table, buffer)
+    else:
+        pyarrow.parquet.write_table(table, buffer)
+    return buffer.getvalue()
+
+
+def _readable(name: str, values: np.ndarray) -> pa.Array:
+    """Write companies, regions, sectors and ratings as text."""
+    if name == "company":
+        digits = pc.utf8_lpad(pa.array(values).cast(pa.string()), 8, "0")
+        return pc.binary_join_element_wise("C", digits, "")
+    words = {"region": REGIONS, "sector": SECTORS, "credit_rating": RATINGS}
+    if name not in words:
+        return pa.array(values)
+    return pa.array(words[name]).take(pa.array(values, mask=values < 0))

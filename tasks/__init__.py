@@ -1,0 +1,3 @@
+"""One stage each, and no statistics."""
+
+import expectations  # noqa: F401 - sets what must be set before Prefect is imported

@@ -1,0 +1,1 @@
+"""What stages write to."""

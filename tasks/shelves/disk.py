@@ -1,0 +1,75 @@
+"""Writing that a crash cannot leave half done, and locks that a crash releases."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from algorithms.errors import StorageError
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a new file and see it to the disk."""
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def flush(path: Path) -> None:
+    """See a file, or the list of names in a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def reveal(prepared: Path, target: Path) -> None:
+    """Give a finished folder its final name, in one step."""
+    flush(prepared)
+    prepared.rename(target)
+    flush(target.parent)
+
+
+def existing_part(folder: Path, what: str) -> Path:
+    """Find the part of a path that exists, and see that the rest could be made in it.
+
+    Raises
+    ------
+    StorageError
+        If it could not; ``what`` names the folder to the user.
+    """
+    part = folder
+    while not part.exists() and part != part.parent:
+        part = part.parent
+    if not part.is_dir() or not os.access(part, os.W_OK | os.X_OK):
+        raise _unwritable(folder, what, f"{str(part)!r} cannot be written to")
+    return part
+
+
+def make_folder(folder: Path, what: str) -> None:
+    """Make sure that a folder exists; ``what`` names it to the user if it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, what, error.strerror or type(error).__name__) from None
+
+
+def _unwritable(folder: Path, what: str, why: str) -> StorageError:
+    return StorageError(
+        f"{what} must be a folder that can be written to; {str(folder)!r} is not ({why}): choose "
+        "another, or change its permissions"
+    )
+
+
+@contextmanager
+def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
+    """Hold a folder against other processes; a process that dies lets go by itself."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

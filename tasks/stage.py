@@ -1,0 +1,102 @@
+"""The decorator every stage wears."""
+
+import functools
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from prefect import Task, task
+from prefect.cache_policies import NO_CACHE
+
+from algorithms.errors import ContractError, ReleaseError, StorageError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+# By default Prefect hashes every input, and one setting more would pickle microdata to disk.
+CONFIDENTIAL: dict[str, Any] = {
+    "persist_result": False,
+    "cache_policy": NO_CACHE,
+    "log_prints": False,
+}
+
+Listener = Callable[[str, float | None], None]
+"""Told the name of a stage when it starts, and its seconds when it has ended."""
+
+listeners: list[Listener] = []
+
+
+def stage(
+    name: str, *, retries: int = 0
+) -> Callable[[Callable[Parameters, Result]], Task[Parameters, Result]]:
+    """Make a Prefect task of a function that handles microdata.
+
+    Nothing it takes or returns is persisted or hashed. An exception that is not one of ours is
+    reduced to stage, type and place, for its text may quote a cell, and Prefect writes the text of
+    an exception to its database, its logs and the disk.
+
+    Parameters
+    ----------
+    name : str
+        The verb of the stage, as shown in the UI.
+    retries : int
+        How often to try again when a file could not be read or written. Nothing else is retried:
+        arithmetic that failed once fails again.
+    """
+
+    def decorate(function: Callable[Parameters, Result]) -> Task[Parameters, Result]:
+        return task(
+            name=name,
+            retries=retries,
+            retry_delay_seconds=2,
+            retry_condition_fn=_is_transient,
+            **CONFIDENTIAL,
+        )(guarded(name, function))
+
+    return decorate
+
+
+def guarded(name: str, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Let our own errors through and reduce all others to what may be shown."""
+
+    @functools.wraps(function)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        started = time.monotonic()
+        for listener in listeners:
+            listener(name, None)
+        try:
+            result = function(*args, **kwargs)
+        except ReleaseError as error:
+            # the traceback and what it was raised from hold frames full of microdata
+            reduced: ReleaseError = error.with_traceback(None)
+            reduced.__cause__ = reduced.__context__ = None
+        except Exception as error:  # whatever it is, its text must not escape
+            reduced = _reduced(name, error)
+        else:
+            for listener in listeners:
+                listener(name, time.monotonic() - started)
+            return result
+        raise reduced
+
+    return call
+
+
+def _reduced(name: str, error: Exception) -> ReleaseError:
+    """Say of a foreign exception its type and place only."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = (
+        f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "unknown"
+    )
+    if isinstance(error, OSError):
+        return StorageError(
+            f"{name} could not read or write a file: {error.strerror or type(error).__name__} at "
+            f"{place}; mend that and run again"
+        )
+    return ContractError(f"{name} failed: {type(error).__name__} at {place}")
+
+
+def _is_transient(_task: Any, _run: Any, state: Any) -> bool:
+    return isinstance(state.result(raise_on_failure=False), StorageError)
