@@ -350,6 +350,8 @@ def _words(fault: ErrorDetails, extra_hint: str | None) -> str:
             return "no such key; " + (extra_hint or "check its spelling and its place")
         case "value_error":
             return str(fault["ctx"]["error"])
+        case "too_short":
+            return f"must list at least {fault['ctx']['min_length']}; the list is empty"
         case "string_pattern_mismatch":
             return PATTERNS[fault["ctx"]["pattern"]] + _found(fault)
         case _:

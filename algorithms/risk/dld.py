@@ -39,7 +39,7 @@ def distance_linkage(original: Matrix, published: Matrix) -> float:
     References
     ----------
     .. [CPD13] Chettri, Paul and Dutta, "Statistical disclosure control for data privacy
-       preservation", Int. J. Comput. Appl. 80 (2013) 38-43.
+       preservation", Int. J. Comput. Appl. 80 (2013).
 
     Examples
     --------

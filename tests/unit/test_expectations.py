@@ -1,0 +1,223 @@
+"""Of the input, the output and the measures: what breaks a rule is counted, and never quoted."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from algorithms.errors import ContractError, DataError, RefusedError
+from algorithms.evaluation import Evaluation
+from expectations import numbers
+from expectations.digest import digest_of
+from expectations.gate import Approval
+from expectations.require import require
+from expectations.spec import Ceilings, ReleaseSpec
+from tests.conftest import Request
+
+TEXT = pd.ArrowDtype(pa.string())
+
+
+def text(*values: str | None) -> pd.Series:
+    return pd.Series(pd.array(values, dtype=TEXT))
+
+
+def test_numbers_are_told_from_other_text() -> None:
+    column = text("1", " 2.5 ", "+3", "-.5", "1e3", "inf", "1e999", "x", "", None, "nan", "1,5")
+    assert numbers.is_number(column).tolist() == [True] * 7 + [False] * 5
+    assert numbers.is_finite(column).tolist() == [True] * 5 + [False] * 7
+    assert numbers.is_whole(column)[:5].tolist() == [True, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pd.Series([1.0, np.nan, np.inf]), [True, False, True]),
+        (pd.Series([1, 2], dtype="int16"), [True, True]),
+        (pd.Series([True, False]), [False, False]),
+        (pd.Series(pd.array([1, None], dtype=pd.ArrowDtype(pa.decimal128(5, 2)))), [True, False]),
+    ],
+)
+def test_numbers_are_known_by_their_type(column: pd.Series, expected: list[bool]) -> None:
+    assert numbers.is_number(column).tolist() == expected
+
+
+def test_a_column_of_other_things_has_no_finite_values() -> None:
+    assert not numbers.is_finite(pd.Series([True, False])).any()
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (text("9007199254740993", "-1"), [9007199254740993, -1]),
+        (text("1.0", "2e2"), [1, 200]),
+        (pd.Series([3.0, -4.0]), [3, -4]),
+        (pd.Series([2**60 + 1], dtype="int64"), [2**60 + 1]),
+    ],
+)
+def test_whole_numbers_are_read_exactly(column: pd.Series, expected: list[int]) -> None:
+    assert numbers.to_integers(column).tolist() == expected
+
+
+def test_real_numbers_are_read() -> None:
+    assert numbers.to_floats(text("+1.5", "2")).tolist() == [1.5, 2.0]
+
+
+def test_a_digest_changes_with_every_cell_name_and_order() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": [3.0, 4.0]})
+    others = [
+        frame.assign(a=[1, 3]),
+        frame[["b", "a"]],
+        frame.iloc[::-1],
+        frame.rename(columns={"a": "c"}),
+    ]
+    assert digest_of(frame) == digest_of(frame.copy())
+    assert digest_of(frame) not in {digest_of(other) for other in others}
+
+
+def good_input() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "id": text("a", "b", "c"),
+            "zone": text("1", "2", "3"),
+            "staff": text("1", "2", "3"),
+            "sales": text("1.5", "2.5", "3.5"),
+            "score": text("7", None, "9"),
+        }
+    )
+
+
+def check_input(frame: pd.DataFrame, spec: ReleaseSpec) -> int:
+    from expectations.input_suite import input_suite, shape_suite
+
+    found = require(shape_suite(spec), frame, DataError)
+    return len(found + require(input_suite(spec), frame, DataError, hint="mend it"))
+
+
+def test_a_good_table_meets_every_expectation(request_of: Request) -> None:
+    assert check_input(good_input(), request_of.load()) == 2 + 3 + 1 + 2 + 2 + 1
+
+
+SECRET = "98765.4321"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"staff": text("1", None, "3")}, "'staff' must have no missing values; 1 rows break this"),
+        ({"sales": text("1", SECRET, "x")}, "'sales' must be numeric; 1 rows break this"),
+        ({"sales": text(SECRET, "inf", "-inf")}, "'sales' must be finite; 2 rows break this"),
+        ({"staff": text("1", "2.5", SECRET)}, "must hold whole numbers; 2 rows break this"),
+        ({"id": text(SECRET, SECRET, "c")}, "identifier and must be unique; 2 rows break this"),
+        ({"id": text(None, SECRET, "c")}, "'id' must have no missing values; 1 rows break this"),
+        ({"extra": text("1", "2", SECRET)}, "columns of the file must be those the spec gives"),
+    ],
+)
+def test_what_breaks_a_rule_is_counted_and_not_quoted(
+    request_of: Request, change: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(DataError) as raised:
+        check_input(good_input().assign(**change), request_of.load())
+    assert words in str(raised.value)
+    assert SECRET not in str(raised.value)
+
+
+def test_too_few_rows_are_refused(request_of: Request) -> None:
+    with pytest.raises(DataError, match="at least k=3 rows"):
+        check_input(good_input().head(2), request_of.load())
+
+
+def test_all_broken_rules_are_reported_at_once(request_of: Request) -> None:
+    frame = good_input().assign(staff=text("x", None, "1.5"), sales=text("inf", "1", "2"))
+    with pytest.raises(DataError) as raised:
+        check_input(frame, request_of.load())
+    assert str(raised.value).count("rows break this") == 4
+    assert str(raised.value).endswith(": mend it")
+
+
+def test_a_check_that_cannot_run_is_our_fault(request_of: Request) -> None:
+    from expectations.input_suite import input_suite
+
+    with pytest.raises(ContractError, match="the check could not be run"):
+        require(input_suite(request_of.load()), good_input().drop(columns="sales"), DataError)
+
+
+def masked() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "zone": text("1", "2", "3"),
+            "staff": [2, 2, 2],
+            "sales": [2.5, 2.5, 2.5],
+            "score": text("7", None, "9"),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda frame: frame.assign(id=["a", "b", "c"]), "and no identifier"),
+        (lambda frame: frame[["staff", "zone", "sales", "score"]], "published columns must be"),
+        (lambda frame: frame.head(2), "as many rows as in the input"),
+        (
+            lambda frame: frame.assign(sales=[2.5, 2.5, 2.6]),
+            "stand in 3 rows or more; 3 rows break",
+        ),
+        (lambda frame: frame.assign(staff=2.5), "'staff' must stay whole numbers; 3 rows break"),
+        (lambda frame: frame.assign(score=text("9", None, "7")), "'score' must be untouched"),
+        (lambda frame: frame.assign(zone=text("1", "2", "4")), "'zone' must be untouched"),
+    ],
+)
+def test_an_output_that_breaks_a_promise_is_caught(
+    request_of: Request, change: Any, words: str
+) -> None:
+    from expectations.output_suite import output_suite
+
+    suite = output_suite(request_of.load(), good_input())
+    with pytest.raises(ContractError) as raised:
+        require(suite, change(masked()), ContractError)
+    assert words in str(raised.value)
+
+
+def test_a_good_output_meets_every_expectation(request_of: Request) -> None:
+    from expectations.output_suite import output_suite
+
+    suite = output_suite(request_of.load(), good_input())
+    assert all(finding.met for finding in require(suite, masked(), ContractError))
+
+
+def evaluation(il: float = 10.0, dld: float = 20.0, smallest: int = 3) -> Evaluation:
+    return Evaluation(il, dld, 1.0, 10.0, 9, 3, smallest, {3: 3})
+
+
+CEILINGS = Ceilings(il=10.0, dld=20.0)
+
+
+def test_measures_at_their_ceilings_pass() -> None:
+    assert Approval(evaluation(), CEILINGS, k=3, digest="d").digest == "d"
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (evaluation(il=27.312), "IL is 27.31 %, above its ceiling of 10.00 %: try a smaller k"),
+        (evaluation(dld=41.0), "DLD is 41.00 %, above its ceiling of 20.00 %: try a larger k"),
+        (evaluation(il=10.00001), "IL is 10.000010 %, above its ceiling of 10.000000 %"),
+        (evaluation(il=10.0 + 1e-14), "IL is 10.000000000000 %, above its ceiling of"),
+        (evaluation(il=float("nan")), "IL is nan %"),
+        (evaluation(smallest=2), "the smallest group must hold k=3 records; it holds 2"),
+    ],
+)
+def test_measures_above_their_ceilings_are_refused_in_one_sentence(
+    found: Evaluation, words: str
+) -> None:
+    with pytest.raises(RefusedError) as raised:
+        Approval(found, CEILINGS, k=3, digest="d")
+    assert words in str(raised.value)
+
+
+def test_every_reason_is_given_at_once() -> None:
+    with pytest.raises(RefusedError) as raised:
+        Approval(evaluation(il=11.0, dld=21.0, smallest=1), CEILINGS, k=3, digest="d")
+    assert str(raised.value).count(";") == 3

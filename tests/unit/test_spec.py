@@ -1,0 +1,150 @@
+"""Of the request: every fault is found, all at once, each with its path."""
+
+import json
+from typing import Annotated, Any
+
+import pytest
+from annotated_types import Ge, Lt
+
+from algorithms.errors import SpecError, StorageError
+from algorithms.microaggregation import METHODS
+from algorithms.microaggregation.method import Method
+from expectations.options import described, options_of
+from expectations.spec import ReleaseSpec, load
+from tests.conftest import Request
+
+
+def test_a_spec_is_read_and_its_paths_are_seen_from_its_folder(request_of: Request) -> None:
+    spec = request_of.load()
+    assert spec.source.path == request_of.folder / "table.csv"
+    assert spec.publication.public_folder == request_of.public
+    assert spec.publication.staging == request_of.folder / ".public.staging"
+    assert spec.columns.published == ("zone", "staff", "sales", "score")
+    assert str(spec.release.folder) == "small/2026-Q3"
+
+
+def test_a_staging_folder_may_be_named(request_of: Request) -> None:
+    spec = request_of.load(publication={"staging_folder": "elsewhere"})
+    assert spec.publication.staging == request_of.folder / "elsewhere"
+
+
+def test_a_revision_has_a_folder_of_its_own(request_of: Request) -> None:
+    spec = request_of.load(release={"revision": 2})
+    assert str(spec.release.folder) == "small/2026-Q3-revision-2"
+
+
+def test_a_year_may_be_written_as_a_number(request_of: Request) -> None:
+    assert request_of.load(release={"period": 2026}).release.period == "2026"
+
+
+def test_a_format_may_be_given(request_of: Request) -> None:
+    spec = request_of.load(source={"path": "table.txt", "format": "csv"})
+    assert spec.source.kind == "csv"
+
+
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"release": {"name": "Has Spaces"}}, "release.name: must be lower-case letters"),
+    ({"release": {"period": "../up"}}, "release.period: must be letters and digits"),
+    ({"release": {"period": "2026-revision-1"}}, "release.period: a period must not contain"),
+    ({"release": {"revision": -1}}, "release.revision: must be greater than or equal to 0; got -1"),
+    ({"source": {"path": "table.sav"}}, "source: path must end in .csv or .parquet"),
+    ({"source": {"delimiter": ",", "decimal": ","}}, "source: delimiter and decimal must differ"),
+    ({"source": {"encoding": "klingon"}}, "source: encoding must be a known character encoding"),
+    ({"source": {"path": "public/table.csv"}}, "source.path must lie outside public_folder"),
+    ({"columns": {"other": ["staff"]}}, "columns: each column must have one role; listed twice"),
+    ({"columns": {"integers": ["zone"]}}, "columns: integers must be quasi-identifiers"),
+    ({"columns": {"quasi_identifiers": []}}, "columns.quasi_identifiers: must list at least 1"),
+    ({"columns": {"other": [""]}}, "columns: a column must have a name"),
+    ({"microaggregation": {"method": "mdva"}}, "microaggregation.method: no method is called"),
+    ({"microaggregation": {"k": 1}}, "microaggregation.k: must be greater than or equal to 2"),
+    ({"microaggregation": {"k": 2.5}}, "microaggregation.k: must be a valid integer; got 2.5"),
+    ({"microaggregation": {"ordering": "zscore"}}, "reads no path: drop the ordering"),
+    ({"microaggregation": {"options": {"gamma": 1}}}, "gamma: no such key; the options of 'mdav'"),
+    ({"microaggregation": {"options": {"tail": "x"}}}, "tail: must be 'nearest' or 'block'"),
+    ({"gate": None}, "gate: must be given; it is missing"),
+    ({"gate": {"ceilings": {"il": 5.0}}}, "gate.ceilings.dld: must be given; it is missing"),
+    ({"gate": {"ceilings": {"il": -1.0, "dld": 5.0}}}, "gate.ceilings.il: must be greater"),
+    ({"gate": {"ceilings": {"il": 5.0, "dld": 100.5}}}, "gate.ceilings.dld: must be less"),
+    ({"gate": {"ceilings": {"il": float("nan"), "dld": 5.0}}}, "gate.ceilings.il: must be"),
+    ({"gate": {"ceilings": {"il": True, "dld": 5.0}}}, "gate.ceilings.il: must be a valid number"),
+    ({"publication": {"register_folder": "public/r"}}, "register_folder must lie outside"),
+    ({"publication": {"public_folder": "register/p"}}, "public_folder must lie outside"),
+    ({"publication": {"staging_folder": "public/s"}}, "staging_folder must lie outside"),
+    ({"surprise": 1}, "surprise: no such key; check its spelling and its place"),
+]
+
+
+@pytest.mark.parametrize(("sections", "words"), FAULTS, ids=[words for _, words in FAULTS])
+def test_a_fault_is_named_with_its_path(
+    request_of: Request, sections: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SpecError) as raised:
+        request_of.load(**sections)
+    assert words in str(raised.value)
+
+
+def test_all_faults_are_reported_at_once(request_of: Request) -> None:
+    with pytest.raises(SpecError) as raised:
+        request_of.load(release={"name": "A"}, microaggregation={"k": 0}, gate=None, surprise=1)
+    assert len(str(raised.value).splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("release: [", "the spec must be valid YAML; line 1, column 11"),
+        ("a: 1\na: 2\n", "line 2, column 1: the key 'a' stands twice"),
+        ("a: \x00", "the spec must be valid YAML"),
+        ("- one\n", "must be a YAML mapping"),
+        ("", "must be a YAML mapping"),
+        ("source: nothing\n", "source: must be a valid dictionary"),
+    ],
+)
+def test_a_file_that_is_no_spec_is_refused(request_of: Request, text: str, words: str) -> None:
+    request_of.path.write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError) as raised:
+        load(request_of.path)
+    assert words in str(raised.value)
+
+
+def test_a_spec_that_is_not_text_is_refused(request_of: Request) -> None:
+    request_of.path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SpecError, match="UTF-8"):
+        load(request_of.path)
+
+
+def test_a_spec_that_is_not_there_is_refused(request_of: Request) -> None:
+    with pytest.raises(StorageError, match="must be a readable file"):
+        load(request_of.folder / "missing.yaml")
+
+
+def test_a_method_that_reads_a_path_needs_an_ordering(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    along = Method(run=lambda x, k: x, paper="none", along_path=True)
+    monkeypatch.setattr(type(METHODS), "__getitem__", lambda _self, _name: along)
+    with pytest.raises(SpecError, match="reads a path: name an ordering"):
+        request_of.load()
+    assert request_of.load(microaggregation={"ordering": "zscore"}).microaggregation.ordering
+
+
+def test_the_schema_explains_every_field() -> None:
+    schema = ReleaseSpec.model_json_schema()
+    json.dumps(schema)
+    for model in schema["$defs"].values():
+        assert model["additionalProperties"] is False
+        for field in model["properties"].values():
+            assert field.get("description")
+
+
+def test_options_are_learned_from_the_signature() -> None:
+    def method(
+        x: Any, k: int, *, gamma: Annotated[float, Ge(0), Lt(1)] = 0.2, fast: bool = True
+    ) -> None: ...
+
+    assert described(method) == [
+        "gamma: number at least 0 below 1, default 0.2",
+        "fast: boolean, default True",
+    ]
+    with pytest.raises(ValueError, match="gamma"):
+        options_of(method).model_validate({"gamma": 1.0})

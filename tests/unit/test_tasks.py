@@ -1,0 +1,281 @@
+"""The stages, one at a time."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from algorithms.errors import ContractError, DataError, RefusedError, StorageError
+from algorithms.types import Partition
+from tasks.evaluate import evaluate
+from tasks.ingest import ingest
+from tasks.judge import judge
+from tasks.microaggregate import microaggregate
+from tasks.order import order
+from tasks.round_integers import round_integers
+from tasks.stage import CONFIDENTIAL, guarded, listeners, stage
+from tasks.standardise import standardise
+from tasks.validate import validate
+from tests.conftest import Request
+
+
+def test_a_csv_file_is_read_and_only_what_loses_nothing_gets_a_type(request_of: Request) -> None:
+    read = ingest.fn(request_of.load())
+    kinds = {name: str(kind) for name, kind in read.frame.dtypes.items()}
+    assert kinds == {
+        "id": "string[pyarrow]",
+        "zone": "string[pyarrow]",  # 007 is a code
+        "staff": "string[pyarrow]",  # a quasi-identifier, yet to be validated
+        "sales": "string[pyarrow]",
+        "score": "int64[pyarrow]",
+    }
+    assert read.frame["score"].isna().sum() == 1
+    assert read.size == request_of.source.stat().st_size
+    assert len(read.sha256) == 64
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "-2", ""], "int64"),
+        (["1", "2.50", "1e-05"], "double"),
+        (["0.1", "0.30000000000000004", "3"], "double"),
+        (["0.1", "0.300000000000000041234", "3"], "string"),
+        (["1", "x", "2"], "string"),
+        (["01", "02", "03"], "string"),
+        (["99999999999999999999", "1", "2"], "string"),
+        (["-0", "1", "2"], "double"),
+        (["2026-01-01", "2026-01-02", ""], "string"),
+        (["", "", ""], "string"),
+    ],
+)
+def test_types_of_untouched_columns(request_of: Request, values: list[str], kind: str) -> None:
+    rows = [f"{i},z,{i},{i},{value}" for i, value in enumerate(values)]
+    request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
+    frame = ingest.fn(request_of.load()).frame
+    assert str(frame["score"].dtype) == f"{kind}[pyarrow]"
+
+
+def test_quoted_emptiness_is_not_missing(request_of: Request) -> None:
+    request_of.source.write_text(
+        'id,zone,staff,sales,score\na,"",1,1,x\nb,,2,2,"x\ny"\n', encoding="utf-8"
+    )
+    frame = ingest.fn(request_of.load()).frame
+    assert frame["zone"].isna().tolist() == [False, True]
+    assert frame["score"].tolist() == ["x", "x\ny"]
+
+
+def test_other_marks_and_encodings_are_read(request_of: Request) -> None:
+    request_of.source.write_bytes(
+        "id;zone;staff;sales;score\na;Zürich;1;1,5;2,5\nb;1.2;2;1.000;x\n".encode("latin-1")
+    )
+    spec = request_of.load(source={"delimiter": ";", "decimal": ",", "encoding": "latin-1"})
+    frame = ingest.fn(spec).frame
+    assert frame["zone"].tolist() == ["Zürich", "1.2"]
+    assert frame["sales"].tolist() == ["1.5", "1,000"]  # a point is no decimal mark there
+    assert frame["score"].tolist() == ["2,5", "x"]
+
+
+def test_a_decimal_comma_is_read_in_untouched_columns(request_of: Request) -> None:
+    request_of.source.write_text("id;zone;staff;sales;score\na;z;1;1,5;2,5\n", encoding="utf-8")
+    frame = ingest.fn(request_of.load(source={"delimiter": ";", "decimal": ","})).frame
+    assert frame["score"].tolist() == [2.5]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(request_of: Request) -> None:
+    request_of.source.write_bytes(b"\xef\xbb\xbf" + request_of.source.read_bytes())
+    assert ingest.fn(request_of.load()).frame.columns[0] == "id"
+
+
+def write_parquet(request_of: Request, **columns: Any) -> Any:
+    table = {
+        "id": ["a", "b", "c"],
+        "zone": pa.array(["x", "y", "x"]).dictionary_encode(),
+        "staff": [1, 2, 3],
+        "sales": [1.0, 2.0, float("nan")],
+        "score": pa.array([1, None, 3]),
+    }
+    pyarrow.parquet.write_table(pa.table(table | columns), request_of.folder / "table.parquet")
+    return request_of.load(source={"path": "table.parquet"})
+
+
+def test_a_parquet_file_is_read(request_of: Request) -> None:
+    frame = ingest.fn(write_parquet(request_of, id=pa.array(["a", "b", "c"], pa.large_string())))
+    assert [str(kind) for kind in frame.frame.dtypes] == [
+        "string[pyarrow]",
+        "string[pyarrow]",
+        "int64[pyarrow]",
+        "double[pyarrow]",
+        "int64[pyarrow]",
+    ]
+    assert frame.frame["sales"].isna().tolist() == [False, False, True]
+
+
+def test_a_column_that_cannot_be_published_is_refused(request_of: Request) -> None:
+    with pytest.raises(DataError, match="these hold something else: 'score'"):
+        ingest.fn(write_parquet(request_of, score=[[1], [2], [3]]))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"id,zone\na,b\nSECRET\n", "as many fields in every line"),
+        (b"id,zone\na,SECRET,c\n", "as many fields in every line"),
+        (b"id,zone\nSECRET,\xff\xfe\n", "cannot be read with delimiter ',' and encoding 'utf-8'"),
+        (b"id,id,zone\na,b,c\n", "'id' stand more than once"),
+        (b"SECRET,SECRET\na,b\n", "1 names stand more than once"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(
+    request_of: Request, content: bytes, words: str
+) -> None:
+    request_of.source.write_bytes(content)
+    with pytest.raises(DataError) as raised:
+        ingest.fn(request_of.load())
+    assert words in str(raised.value)
+    assert "SECRET" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_refused(request_of: Request) -> None:
+    with pytest.raises(DataError, match="must be a readable file"):
+        ingest.fn(request_of.load(source={"path": "missing.csv"}))
+
+
+def test_a_broken_parquet_file_is_refused(request_of: Request) -> None:
+    (request_of.folder / "table.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(DataError, match="must be a Parquet file"):
+        ingest.fn(request_of.load(source={"path": "table.parquet"}))
+
+
+def test_quasi_identifiers_get_their_declared_types(request_of: Request) -> None:
+    spec = request_of.load()
+    table = validate.fn(ingest.fn(spec).frame, spec).frame
+    assert str(table["staff"].dtype) == "int64"
+    assert str(table["sales"].dtype) == "float64"
+
+
+@pytest.mark.parametrize(
+    ("header", "words", "silent"),
+    [
+        ("id,zone,staff,sales", "missing from the file: 'score'", "nothing"),
+        ("id,zone,staff,sales,score,extra", "without a role in the spec: 'extra'", "nothing"),
+        ("SECRET,x1,x2,x3,x4", "no column of the spec is in the file", "SECRET"),
+    ],
+)
+def test_columns_must_be_those_of_the_spec(
+    request_of: Request, header: str, words: str, silent: str
+) -> None:
+    row = ",".join(str(i) for i in range(header.count(",") + 1))
+    request_of.source.write_text("\n".join([header, *[row] * 3]) + "\n", encoding="utf-8")
+    spec = request_of.load()
+    with pytest.raises(DataError) as raised:
+        validate.fn(ingest.fn(spec).frame, spec)
+    assert words in str(raised.value)
+    assert silent not in str(raised.value)
+
+
+def masked_table(request_of: Request) -> tuple[Any, pd.DataFrame, pd.DataFrame]:
+    spec = request_of.load()
+    table = validate.fn(ingest.fn(spec).frame, spec).frame
+    x = standardise.fn(table, spec.columns)
+    path = order.fn(x, spec.microaggregation)
+    groups = microaggregate.fn(x, spec.microaggregation, path)
+    return spec, table, round_integers.fn(table, groups, spec.columns)
+
+
+def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of: Request) -> None:
+    _, table, masked = masked_table(request_of)
+    assert list(masked.columns) == ["zone", "staff", "sales", "score"]
+    assert masked["zone"].equals(table["zone"])
+    assert masked["staff"].dtype == np.int64
+    assert masked.groupby(["staff", "sales"]).size().min() >= 3
+
+
+def test_what_is_measured_is_what_would_be_published(request_of: Request) -> None:
+    spec, table, _ = masked_table(request_of)
+    whole = Partition(np.zeros(len(table), dtype=np.int64), k=3)
+    rounded = round_integers.fn(table, whole, spec.columns)
+    found = evaluate.fn(table, rounded, spec.columns)
+    # the average of staff is not whole: rounding it costs something beyond the total variance
+    assert found.il > 100.0
+
+
+def test_a_path_is_found_where_the_spec_names_one(request_of: Request) -> None:
+    spec = request_of.load().microaggregation.model_copy(update={"ordering": "zscore"})
+    assert order.fn(np.array([[2.0], [1.0]]), spec).tolist() == [1, 0]
+
+
+def test_only_a_table_within_its_ceilings_is_approved(request_of: Request) -> None:
+    spec, table, masked = masked_table(request_of)
+    measured = evaluate.fn(table, masked, spec.columns)
+    assert judge.fn(table, masked, measured, spec).approval.evaluation == measured
+    strict = request_of.load(gate={"ceilings": {"il": 0.0, "dld": 100.0}})
+    with pytest.raises(RefusedError, match="IL is"):
+        judge.fn(table, masked, measured, strict)
+
+
+def test_a_table_that_breaks_a_promise_is_not_approved(request_of: Request) -> None:
+    spec, table, masked = masked_table(request_of)
+    measured = evaluate.fn(table, masked, spec.columns)
+    with pytest.raises(ContractError, match="'score' must be untouched"):
+        judge.fn(table, masked.assign(score=masked["score"].fillna(5)), measured, spec)
+
+
+def test_a_stage_neither_persists_nor_hashes() -> None:
+    assert CONFIDENTIAL["persist_result"] is False
+    assert ingest.persist_result is False
+    assert type(ingest.cache_policy).__name__ == "_None"
+    assert ingest.log_prints is False
+
+
+def test_an_exception_is_reduced_to_stage_type_and_place() -> None:
+    @stage(name="trip")
+    def trip(value: str) -> None:
+        raise ValueError(f"could not convert {value}")
+
+    with pytest.raises(ContractError) as raised:
+        trip.fn("SECRET")
+    assert str(raised.value).startswith("trip failed: ValueError at test_tasks.py:")
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None
+
+
+def test_our_own_errors_pass_without_what_they_were_raised_from() -> None:
+    def trip() -> None:
+        try:
+            int("SECRET")
+        except ValueError as error:
+            raise DataError("plain words") from error
+
+    with pytest.raises(DataError, match="plain words") as raised:
+        guarded("trip", trip)()
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None
+
+
+def test_a_full_disk_is_told_from_an_error_of_ours() -> None:
+    def trip() -> None:
+        Path("/dev/full").write_text("x", encoding="utf-8")
+
+    with pytest.raises(StorageError, match="No space left on device"):
+        guarded("trip", trip)()
+
+
+def test_listeners_hear_of_stages() -> None:
+    heard: list[tuple[str, bool]] = []
+
+    def listener(name: str, seconds: float | None) -> None:
+        heard.append((name, seconds is None))
+
+    listeners.append(listener)
+    try:
+        assert guarded("think", lambda: 42)() == 42
+    finally:
+        listeners.remove(listener)
+    assert heard == [("think", True), ("think", False)]
