@@ -63,7 +63,8 @@ def _run(suite: gx.ExpectationSuite, frame: pd.DataFrame) -> list[Finding]:
     import great_expectations as gx
     from great_expectations.data_context.types.base import ProgressBarsConfig
 
-    logging.getLogger("great_expectations").setLevel(logging.WARNING)
+    # this one raises its own level on import, and tells of a folder that it removes at once
+    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
     batch = (

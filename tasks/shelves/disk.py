@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,8 +45,11 @@ def existing_part(folder: Path, what: str) -> Path:
     part = folder
     while not part.exists() and part != part.parent:
         part = part.parent
-    if not part.is_dir() or not os.access(part, os.W_OK | os.X_OK):
-        raise _unwritable(folder, what, f"{str(part)!r} cannot be written to")
+    try:
+        # by trying: permissions alone do not tell of read-only or full file systems
+        Path(tempfile.mkdtemp(prefix=".microrelease-", dir=part)).rmdir()
+    except OSError as error:
+        raise _unwritable(folder, what, _why(error)) from None
     return part
 
 
@@ -54,7 +58,11 @@ def make_folder(folder: Path, what: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(folder, what, error.strerror or type(error).__name__) from None
+        raise _unwritable(folder, what, _why(error)) from None
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or type(error).__name__
 
 
 def _unwritable(folder: Path, what: str, why: str) -> StorageError:

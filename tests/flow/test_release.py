@@ -1,0 +1,149 @@
+"""Whole releases through a Prefect server, from the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+
+from algorithms.microaggregation import METHODS
+from expectations.published import checksums, verify
+from flows.cli import main
+from flows.release import release
+from tasks.shelves.audit import audit
+from tasks.shelves.register import Register
+from tests.conftest import Request
+
+pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
+
+
+def run(request_of: Request, *options: str, **sections: Any) -> int:
+    return main(["run", str(request_of.write(**sections)), *options])
+
+
+def events(request_of: Request) -> list[str]:
+    return [entry["event"] for entry in Register(request_of.register).chain().entries]
+
+
+def test_a_release_shows_its_stages_and_figures_and_where_the_files_are(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(request_of) == 0
+    shown = capsys.readouterr().out
+    stages = [
+        "ingest",
+        "validate",
+        "standardise",
+        "order",
+        "microaggregate",
+        "round_integers",
+        "evaluate",
+        "judge",
+        "publish",
+    ]
+    assert [line.split()[0] for line in shown.splitlines() if line.endswith(" s")][1:] == stages
+    folder = request_of.public / "small" / "2026-Q3"
+    assert f"public files  {folder}" in shown.replace("\n", "")
+    assert "IL" in shown
+    assert "passed" in shown
+    assert verify(folder).k_found >= 3
+    assert audit(request_of.register).verified == [str(folder)]
+
+    assert run(request_of) == 0
+    assert "already published with the same bytes" in capsys.readouterr().out
+    assert events(request_of) == ["publishing", "published", "unchanged"]
+
+
+def test_the_manifest_holds_what_an_auditor_needs(request_of: Request) -> None:
+    assert run(request_of) == 0
+    (path,) = request_of.register.glob("attempts/*/manifest.json")
+    manifest = json.loads(path.read_bytes())
+    folder = request_of.public / "small" / "2026-Q3"
+    assert manifest["public"] == {"folder": str(folder), "checksums": checksums(folder)}
+    assert manifest["spec"]["gate"]["ceilings"] == {"il": 100.0, "dld": 100.0}
+    assert manifest["input"]["rows"] == 7
+    assert {"il", "dld", "sse", "sst", "groups", "sizes"} <= set(manifest["measures"])
+    assert manifest["measures"]["sizes"] == {"3": 1, "4": 1}
+    assert all(finding["met"] for finding in manifest["expectations"])
+    assert manifest["code"]["version"] == "0.1.0"
+    assert manifest["environment"]["numpy"]
+    assert manifest["seconds"] >= 0
+
+
+def test_a_blocked_release_leaves_no_public_file_and_is_recorded(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(request_of, gate={"ceilings": {"il": 1.0, "dld": 2.0}}) == 12
+    shown = capsys.readouterr()
+    assert "IL is " in shown.err
+    assert "above its ceiling of 1.00 %: try a smaller k" in shown.err
+    assert "DLD is " in shown.err
+    assert "failed" in shown.out
+    assert not request_of.public.exists()
+    assert events(request_of) == ["blocked"]
+    (path,) = request_of.register.glob("attempts/*/manifest.json")
+    manifest = json.loads(path.read_bytes())
+    assert manifest["decision"] == "blocked"
+    assert "IL is" in manifest["reason"]
+    assert manifest["measures"]["il"] > 1.0
+
+
+def test_prefect_shows_published_and_blocked_by_name(request_of: Request) -> None:
+    state = release(request_of.load(), return_state=True)
+    assert (state.type.value, state.name) == ("COMPLETED", "Published")
+    strict = request_of.load(
+        gate={"ceilings": {"il": 0.0, "dld": 100.0}}, release={"name": "shown-as-blocked"}
+    )
+    state = release(strict, return_state=True)
+    assert (state.type.value, state.name) == ("FAILED", "Blocked")
+    assert (state.message or "").startswith("IL is ")
+    with get_client(sync_client=True) as client:
+        stored = client.read_flow_run(state.state_details.flow_run_id)
+        artefacts = client.read_artifacts(
+            artifact_filter=ArtifactFilter(
+                key=ArtifactFilterKey(any_=["release-measures-shown-as-blocked"])
+            )
+        )
+    assert stored.state is not None
+    assert stored.state.name == "Blocked"
+    assert stored.name == "shown-as-blocked-2026-Q3"
+    (artefact,) = artefacts
+    rows = json.loads(str(artefact.data))
+    assert [row["measure"] for row in rows] == ["IL", "DLD", "k"]
+
+
+def test_a_dry_run_judges_and_writes_nothing(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(request_of, "--dry-run") == 0
+    assert "a dry run publishes and records nothing" in capsys.readouterr().out
+    assert run(request_of, "--dry-run", gate={"ceilings": {"il": 0.0, "dld": 0.0}}) == 12
+    assert sorted(path.name for path in request_of.folder.iterdir()) == ["spec.yaml", "table.csv"]
+
+
+def test_a_period_is_published_once_and_then_revised(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(request_of) == 0
+    assert run(request_of, microaggregation={"k": 2}) == 12
+    assert "set release.revision to 1" in capsys.readouterr().err
+    assert run(request_of, microaggregation={"k": 2}, release={"revision": 1}) == 0
+    assert events(request_of) == ["publishing", "published", "blocked", "publishing", "published"]
+    assert main(["audit", str(request_of.register)]) == 0
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_example_is_released_with_every_method(
+    tmp_path: Path, method: str, file_format: str
+) -> None:
+    example = ["example", str(tmp_path), "--rows", "200", "--quarters", "1"]
+    assert main([*example, "--format", file_format]) == 0
+    spec = tmp_path / "enterprise-survey.yaml"
+    text = spec.read_text(encoding="utf-8").replace("method: mdav", f"method: {method}")
+    spec.write_text(text.replace("il: 25.0", "il: 100.0").replace("dld: 40.0", "dld: 100.0"))
+    assert main(["check", str(spec)]) == 0
+    assert main(["run", str(spec)]) == 0
+    assert main(["verify", str(tmp_path / "public" / "enterprise-survey" / "2026-Q3")]) == 0

@@ -1,0 +1,528 @@
+"""What is written: whole or not at all, chained, and verified from the bytes alone."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from algorithms.errors import ContractError, IntegrityError, RefusedError, StorageError
+from expectations.gate import Approval
+from expectations.published import checksums, verify
+from expectations.spec import ReleaseSpec
+from tasks.evaluate import evaluate
+from tasks.ingest import ingest
+from tasks.judge import judge
+from tasks.microaggregate import microaggregate
+from tasks.publish import publish, record_attempt
+from tasks.round_integers import round_integers
+from tasks.shelves import disk, provenance
+from tasks.shelves.audit import Audit, audit
+from tasks.shelves.public_folder import canonical, check_places
+from tasks.shelves.register import Register
+from tasks.standardise import standardise
+from tasks.validate import validate
+from tests.conftest import Request
+
+Candidate = tuple[pd.DataFrame, Approval, ReleaseSpec, dict[str, Any]]
+
+
+def candidate(request_of: Request, **sections: Any) -> Candidate:
+    """Do everything that comes before publication."""
+    spec = request_of.load(**sections)
+    table = validate.fn(ingest.fn(spec).frame, spec).frame
+    x = standardise.fn(table, spec.columns)
+    groups = microaggregate.fn(x, spec.microaggregation)
+    masked = round_integers.fn(table, groups, spec.columns)
+    approval = judge.fn(table, masked, evaluate.fn(table, masked, spec.columns), spec).approval
+    return masked, approval, spec, {"release": spec.release.model_dump(mode="json")}
+
+
+def events(request_of: Request) -> list[str]:
+    return [entry["event"] for entry in Register(request_of.register).chain().entries]
+
+
+def folder_of(request_of: Request) -> Path:
+    return request_of.public / "small" / "2026-Q3"
+
+
+@pytest.fixture
+def published(request_of: Request) -> Request:
+    publish.fn(*candidate(request_of))
+    return request_of
+
+
+def test_a_release_is_published_whole_and_recorded(published: Request) -> None:
+    folder = folder_of(published)
+    assert {path.name for path in folder.iterdir()} == {
+        "data.csv",
+        "data.parquet",
+        "datapackage.json",
+        "README.md",
+    }
+    found = verify(folder)
+    assert (found.rows, found.k_claimed, found.k_found) == (7, 3, 3)
+    assert events(published) == ["publishing", "published"]
+    assert audit(published.register) == Audit(2, 1, [str(folder)], [], [])
+    assert not (published.folder / ".public.staging").exists()
+
+
+def test_public_files_hold_no_identifier_and_no_order_of_the_source(published: Request) -> None:
+    table = pyarrow.parquet.read_table(folder_of(published) / "data.parquet")
+    assert table.column_names == ["zone", "staff", "sales", "score"]
+    rows = table.to_pylist()
+    assert rows == sorted(
+        rows, key=lambda row: tuple((value is None, value) for value in row.values())
+    )
+    for path in folder_of(published).iterdir():
+        assert b'"id"' not in path.read_bytes()
+
+
+def test_rows_come_in_one_order_whatever_the_order_of_the_source() -> None:
+    frame = pd.DataFrame({"a": ["y", None, "x", "x"], "b": [1.0, 2.0, 4.0, 3.0]})
+    shuffled = frame.sample(frac=1.0, random_state=1)
+    assert canonical(frame).equals(canonical(shuffled))
+
+
+def test_the_package_describes_fields_roles_and_method(published: Request) -> None:
+    package = json.loads((folder_of(published) / "datapackage.json").read_bytes())
+    fields = package["resources"][0]["schema"]["fields"]
+    assert [(f["name"], f["type"], f["microrelease:role"]) for f in fields] == [
+        ("zone", "string", "other"),
+        ("staff", "integer", "quasi-identifier"),
+        ("sales", "number", "quasi-identifier"),
+        ("score", "integer", "confidential"),
+    ]
+    assert package["licenses"] == [{"name": "CC0-1.0"}]
+    assert package["microrelease"]["k"] == 3
+    assert package["microrelease"]["method"] == "mdav"
+
+
+def test_publishing_the_same_bytes_again_changes_nothing(published: Request) -> None:
+    before = checksums(folder_of(published))
+    again = publish.fn(*candidate(published))
+    assert again.unchanged
+    assert checksums(folder_of(published)) == before
+    assert events(published)[2:] == ["unchanged"]
+    assert audit(published.register).faults == []
+
+
+def test_other_bytes_are_refused_and_leave_nothing(published: Request) -> None:
+    before = checksums(folder_of(published))
+    with pytest.raises(RefusedError, match=r"set release.revision to 1"):
+        publish.fn(*candidate(published, microaggregation={"k": 2}))
+    assert checksums(folder_of(published)) == before
+    assert events(published) == ["publishing", "published"]
+    assert not (published.folder / ".public.staging").exists()
+
+
+def test_a_revision_gets_its_own_folder_and_keeps_the_old_one(published: Request) -> None:
+    changed = {"microaggregation": {"k": 2}, "release": {"revision": 1}}
+    revised = publish.fn(*candidate(published, **changed))
+    assert revised.folder.name == "2026-Q3-revision-1"
+    assert verify(folder_of(published)).k_claimed == 3
+    assert verify(revised.folder).k_claimed == 2
+    assert len(audit(published.register).verified) == 2
+
+
+def test_a_revision_must_follow_what_it_revises(published: Request) -> None:
+    with pytest.raises(RefusedError, match="revision 2 must follow a published 2026-Q3-revision-1"):
+        publish.fn(*candidate(published, release={"revision": 2}))
+
+
+def test_only_the_table_that_was_approved_is_published(request_of: Request) -> None:
+    masked, approval, spec, record = candidate(request_of)
+    with pytest.raises(ContractError, match="only the table that was approved"):
+        publish.fn(masked.assign(staff=masked["staff"] + 1), approval, spec, record)
+    assert not request_of.public.exists()
+
+
+def test_the_same_input_gives_the_same_bytes_elsewhere(
+    request_of: Request, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = Request(tmp_path_factory.mktemp("other"))
+    header, *rows = other.source.read_text(encoding="utf-8").splitlines()
+    publish.fn(*candidate(request_of))
+    other.source.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    publish.fn(*candidate(other))
+    assert checksums(folder_of(request_of)) == checksums(folder_of(other))
+
+
+def test_a_foreign_file_in_the_staging_folder_is_left_alone(request_of: Request) -> None:
+    staging = request_of.folder / "mine"
+    staging.mkdir()
+    (staging / "thesis.tex").touch()
+    publish.fn(*candidate(request_of, publication={"staging_folder": "mine"}))
+    assert [path.name for path in staging.iterdir()] == ["thesis.tex"]
+
+
+# what a crash leaves behind
+
+
+class Crash(BaseException):
+    """The end of a process, as far as a test can have it."""
+
+
+def crash_in(monkeypatch: pytest.MonkeyPatch, target: str, before: bool = True) -> None:
+    """Let the process end when it calls ``target``, before or after that did its work."""
+    module_name, name = target.rsplit(".", 1)
+    module = __import__(module_name, fromlist=[name])
+    original = getattr(module, name)
+
+    def crashing(*args: Any, **kwargs: Any) -> None:
+        if not before:
+            original(*args, **kwargs)
+        raise Crash
+
+    monkeypatch.setattr(module, name, crashing)
+
+
+Patching = Callable[[pytest.MonkeyPatch], None]
+
+CRASHES: list[tuple[str, Patching, str, str]] = [
+    (
+        "while files are written",
+        lambda patch: crash_in(patch, "tasks.shelves.public_folder.write"),
+        "",
+        "published",
+    ),
+    (
+        "before the manifest is there",
+        lambda patch: crash_in(patch, "tasks.shelves.register.reveal"),
+        "",
+        "published",
+    ),
+    (
+        "after the manifest, before its line",
+        lambda patch: crash_in(patch, "tasks.shelves.register.reveal", before=False),
+        "has a manifest and no line",
+        "abandoned",
+    ),
+    (
+        "after the line, before the folder appears",
+        lambda patch: crash_in(patch, "tasks.publish.reveal"),
+        "interrupted while publishing; its folder is not there",
+        "abandoned",
+    ),
+    (
+        "after the folder appeared, before that is recorded",
+        lambda patch: crash_in(patch, "tasks.publish.reveal", before=False),
+        "interrupted while publishing; its folder is there and whole",
+        "published",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "incomplete", "outcome"),
+    [crash[1:] for crash in CRASHES],
+    ids=[crash[0] for crash in CRASHES],
+)
+def test_after_a_crash_the_next_run_puts_things_right(
+    request_of: Request,
+    monkeypatch: pytest.MonkeyPatch,
+    prepare: Patching,
+    incomplete: str,
+    outcome: str,
+) -> None:
+    made = candidate(request_of)
+    with monkeypatch.context() as patched:
+        patched.setattr("tasks.shelves.public_folder.sweep", lambda _places: None)
+        prepare(patched)
+        with pytest.raises(Crash):
+            publish.fn(*made)
+    for folder in request_of.public.glob("*/*"):
+        verify(folder)
+    found = audit(request_of.register)
+    assert found.faults == []
+    assert incomplete in "".join(found.incomplete)
+    assert bool(found.incomplete) == bool(incomplete)
+
+    publish.fn(*candidate(request_of))
+    last = Register(request_of.register).chain().attempts
+    assert next(iter(last.values()))[-1]["event"] == outcome
+    assert audit(request_of.register).incomplete == []
+    assert audit(request_of.register).faults == []
+    assert verify(folder_of(request_of)).rows == 7
+    assert not (request_of.folder / ".public.staging").exists()
+
+
+def test_a_line_that_was_cut_off_is_written_anew(published: Request) -> None:
+    lines = published.register / "register.jsonl"
+    os.truncate(lines, lines.stat().st_size - 20)
+    assert "was cut off" in audit(published.register).incomplete[0]
+    publish.fn(*candidate(published))
+    assert events(published) == ["publishing", "published", "unchanged"]
+
+
+def test_a_blocked_attempt_without_a_line_gets_its_line(request_of: Request) -> None:
+    spec = request_of.load()
+    record = {"release": spec.release.model_dump(mode="json"), "decision": "blocked"}
+    record_attempt(spec, record)
+    (request_of.register / "register.jsonl").unlink()
+    assert "no line" in audit(request_of.register).incomplete[0]
+    record_attempt(spec, record)
+    assert events(request_of) == ["blocked", "blocked"]
+
+
+# what somebody did afterwards
+
+
+def alter(path: Path, old: bytes, new: bytes) -> None:
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+
+
+def drop_line(request_of: Request, number: int) -> None:
+    path = request_of.register / "register.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    del lines[number]
+    path.write_bytes(b"".join(lines))
+
+
+def repeat_line(request_of: Request) -> None:
+    path = request_of.register / "register.jsonl"
+    path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[0])
+
+
+def manifest_of(request_of: Request) -> Path:
+    return next(request_of.register.glob("attempts/*/manifest.json"))
+
+
+def forge_package(request_of: Request) -> None:
+    """Describe the release anew, so that the folder is consistent in itself."""
+    alter(folder_of(request_of) / "datapackage.json", b'"title": "A ', b'"title": "The ')
+
+
+TAMPERINGS: list[tuple[str, Any, str]] = [
+    (
+        "a cell",
+        lambda r: alter(folder_of(r) / "data.csv", b"008", b"009"),
+        "data.csv is not the file that datapackage.json describes",
+    ),
+    (
+        "the other file",
+        lambda r: alter(folder_of(r) / "data.parquet", b"PAR1", b"PAR2"),
+        "data.parquet is not the file that datapackage.json describes",
+    ),
+    ("the readme", lambda r: alter(folder_of(r) / "README.md", b"A", b"B"), "altered README.md"),
+    ("the description", forge_package, "altered datapackage.json"),
+    ("a file removed", lambda r: (folder_of(r) / "data.csv").unlink(), "data.csv is missing"),
+    ("a file added", lambda r: (folder_of(r) / "x").touch(), "'x' does not belong there"),
+    ("the folder removed", lambda r: shutil.rmtree(folder_of(r)), "there is no such folder"),
+    (
+        "a folder added",
+        lambda r: shutil.copytree(folder_of(r), folder_of(r).with_name("2026-Q4")),
+        "is in the public folder and not in the register",
+    ),
+    (
+        "a manifest",
+        lambda r: alter(manifest_of(r), b"small", b"large"),
+        "the manifest of attempt 000001-small-2026-Q3 was altered",
+    ),
+    ("a manifest removed", lambda r: manifest_of(r).unlink(), "2026-Q3 is missing"),
+    (
+        "the first line",
+        lambda r: alter(r.register / "register.jsonl", b"publishing", b"Publishing"),
+        "line 1 of register.jsonl was altered",
+    ),
+    (
+        "the last line",
+        lambda r: alter(r.register / "register.jsonl", b'"published"', b'"publashed"'),
+        "line 2 of register.jsonl was altered",
+    ),
+    (
+        "a space in a line",
+        lambda r: alter(r.register / "register.jsonl", b", ", b",  "),
+        "line 1 of register.jsonl was altered",
+    ),
+    (
+        "nonsense for a line",
+        lambda r: (r.register / "register.jsonl").write_bytes(b"[]\n"),
+        "line 1 of register.jsonl was altered",
+    ),
+    ("a line removed", lambda r: drop_line(r, 0), "line 1 of register.jsonl must carry the hash"),
+    ("a line put in", repeat_line, "line 3 of register.jsonl must carry the hash"),
+    (
+        "all lines removed",
+        lambda r: (r.register / "register.jsonl").unlink(),
+        "its lines were removed",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("tamper", "words"),
+    [tampering[1:] for tampering in TAMPERINGS],
+    ids=[tampering[0] for tampering in TAMPERINGS],
+)
+def test_an_audit_names_what_was_done_to_the_files(
+    published: Request, tamper: Any, words: str
+) -> None:
+    tamper(published)
+    found = audit(published.register)
+    assert words in "".join(found.faults)
+    if "register.jsonl" in words or "manifest" in words or "removed" in words:
+        # and nothing more is added to a register that cannot be trusted
+        with pytest.raises(IntegrityError):
+            publish.fn(*candidate(published))
+
+
+def test_a_published_folder_that_was_altered_is_not_called_the_same(published: Request) -> None:
+    alter(folder_of(published) / "data.csv", b"008", b"009")
+    with pytest.raises(IntegrityError, match="is not a whole release"):
+        publish.fn(*candidate(published))
+
+
+def test_a_moved_public_folder_can_be_named(published: Request) -> None:
+    moved = published.folder / "archive"
+    published.public.rename(moved)
+    assert audit(published.register).faults
+    assert audit(published.register, moved).verified == [str(moved / "small" / "2026-Q3")]
+
+
+def test_what_is_no_register_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError, match="is not a register"):
+        audit(tmp_path)
+
+
+# the verifier, on folders that are consistent in themselves and yet wrong
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    path = folder / "datapackage.json"
+    package = json.loads(path.read_bytes())
+    change(package)
+    path.write_text(json.dumps(package), encoding="utf-8")
+
+
+def reseal(folder: Path, table: pa.Table, csv: bytes | None = None) -> None:
+    """Put other records into a folder and describe them truly."""
+    pyarrow.parquet.write_table(table, folder / "data.parquet")
+    if csv is None:
+        pyarrow.csv.write_csv(table, folder / "data.csv")
+    else:
+        (folder / "data.csv").write_bytes(csv)
+
+    def describe(package: dict[str, Any]) -> None:
+        for resource in package["resources"]:
+            path = folder / resource["path"]
+            resource["bytes"] = path.stat().st_size
+            resource["hash"] = f"sha256:{checksums(folder)[path.name]}"
+
+    rewrite(folder, describe)
+
+
+def table_of(folder: Path) -> pa.Table:
+    return pyarrow.parquet.read_table(folder / "data.parquet")
+
+
+def replace_column(folder: Path, name: str, values: pa.Array) -> pa.Table:
+    table = table_of(folder)
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+FORGERIES: list[tuple[str, Any, str]] = [
+    (
+        "a group too small",
+        lambda f: reseal(f, replace_column(f, "staff", pa.array(range(7)))),
+        "must stand in 3 rows; one stands in 1",
+    ),
+    (
+        "rows removed",
+        lambda f: reseal(f, table_of(f).slice(1)),
+        "there must be 7 rows; there are 6",
+    ),
+    ("a column removed", lambda f: reseal(f, table_of(f).drop(["zone"])), "does not have the col"),
+    (
+        "another type",
+        lambda f: reseal(f, replace_column(f, "staff", table_of(f)["staff"].cast(pa.float64()))),
+        "column 'staff' must be of type integer; it is number",
+    ),
+    (
+        "a missing value",
+        lambda f: reseal(f, replace_column(f, "sales", pa.nulls(7, pa.float64()))),
+        "quasi-identifier 'sales' must have no missing values; 7 are",
+    ),
+    (
+        "files that differ",
+        lambda f: reseal(f, table_of(f), (f / "data.csv").read_bytes().replace(b"007", b"008")),
+        "do not hold the same records",
+    ),
+    (
+        "a file that is no CSV",
+        lambda f: reseal(f, table_of(f), b"zone,staff\nx\n"),
+        "data.csv cannot be read",
+    ),
+    ("k = 1", lambda f: rewrite(f, lambda p: p["microrelease"].update(k=1)), "not a description"),
+    ("no claims", lambda f: rewrite(f, lambda p: p.pop("microrelease")), "not a description"),
+    ("no resources", lambda f: rewrite(f, lambda p: p.update(resources=[])), "not a description"),
+    ("no JSON", lambda f: (f / "datapackage.json").write_text("{"), "not a description"),
+]
+
+
+@pytest.mark.parametrize(
+    ("forge", "words"), [forgery[1:] for forgery in FORGERIES], ids=[f[0] for f in FORGERIES]
+)
+def test_the_verifier_believes_nothing_but_the_bytes(
+    published: Request, forge: Any, words: str
+) -> None:
+    forge(folder_of(published))
+    with pytest.raises(IntegrityError) as raised:
+        verify(folder_of(published))
+    assert words in str(raised.value)
+
+
+def test_a_parquet_file_that_cannot_be_read_is_no_release(published: Request) -> None:
+    folder = folder_of(published)
+    table = table_of(folder)
+    reseal(folder, table)
+    (folder / "data.parquet").write_bytes(b"not Parquet")
+
+    def describe(package: dict[str, Any]) -> None:
+        package["resources"][1]["bytes"] = len(b"not Parquet")
+        package["resources"][1]["hash"] = f"sha256:{checksums(folder)['data.parquet']}"
+
+    rewrite(folder, describe)
+    with pytest.raises(IntegrityError, match=r"data.parquet cannot be read"):
+        verify(folder)
+
+
+# places
+
+
+@pytest.mark.parametrize("place", ["public_folder", "register_folder", "staging_folder"])
+def test_a_place_that_cannot_be_written_is_found_before_any_work(
+    request_of: Request, place: str
+) -> None:
+    spec = request_of.load(publication={place: "table.csv/below"})
+    with pytest.raises(StorageError, match=f"{place} must be a folder that can be written to"):
+        check_places(spec.publication)
+    assert not request_of.public.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_refused(request_of: Request) -> None:
+    with pytest.raises(StorageError, match="Not a directory"):
+        disk.make_folder(request_of.source / "below", "public_folder")
+
+
+def test_staging_must_be_on_the_file_system_of_the_public_folder(request_of: Request) -> None:
+    if Path("/dev/shm").stat().st_dev == request_of.folder.stat().st_dev:
+        pytest.skip("/dev/shm is not a file system of its own here")
+    spec = request_of.load(publication={"staging_folder": "/dev/shm/microrelease-test"})
+    with pytest.raises(StorageError, match="must be on one file system"):
+        check_places(spec.publication)
+
+
+def test_the_code_is_named_without_version_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    named = provenance.code()
+    assert named["commit"] is None
+    assert len(named["sources_sha256"] or "") == 64
