@@ -34,11 +34,14 @@ format: .venv/ready  ## put the code in its standard form
 clean:  ## remove the environment and everything that was built
 	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-.venv/ready: requirements.lock pyproject.toml
+.venv/ready: .venv/locked pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/locked: requirements.lock
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; none was found on the PATH" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; found " + sys.version.split()[0])'
 	@echo "Setting up .venv (once, about two minutes) ..."
 	@$(PYTHON) -m venv --clear .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -43,8 +43,8 @@ def distance_linkage(original: Matrix, published: Matrix) -> float:
 
     Examples
     --------
-    >>> distance_linkage(np.array([[0.0], [1.0], [9.0]]), np.array([[3.0], [3.0], [3.0]]))
-    66.66666666666667
+    >>> distance_linkage(np.array([[0.0], [1.0], [8.0], [9.0]]), np.full((4, 1), 3.0))
+    50.0
     """
     points, of_record = np.unique(published, axis=0, return_inverse=True)
     tree = cKDTree(original)

@@ -195,7 +195,7 @@ def test_the_registry_helps_with_names() -> None:
     assert len(METHODS) == len(list(METHODS))
     with pytest.raises(SpecError, match="did you mean 'mdav'"):
         METHODS.known("mdva")
-    with pytest.raises(SpecError, match="there are: .*mdav"):
+    with pytest.raises(SpecError, match=r"there are: .*mdav"):
         METHODS.known("zzz")
     with pytest.raises(KeyError):
         METHODS["zzz"]

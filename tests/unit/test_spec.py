@@ -121,7 +121,7 @@ def test_a_spec_that_is_not_there_is_refused(request_of: Request) -> None:
 def test_a_method_that_reads_a_path_needs_an_ordering(
     request_of: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    along = Method(run=lambda x, k: x, paper="none", along_path=True)
+    along = Method(run=lambda x, _k: x, paper="none", along_path=True)
     monkeypatch.setattr(type(METHODS), "__getitem__", lambda _self, _name: along)
     with pytest.raises(SpecError, match="reads a path: name an ordering"):
         request_of.load()

@@ -1,0 +1,18 @@
+"""Releases one period after another, until the process is killed; see test_killed.py."""
+
+from itertools import count
+from pathlib import Path
+
+import great_expectations  # noqa: F401 - imported before the fork, so that the loop starts at once
+
+import expectations.input_suite
+import expectations.output_suite  # noqa: F401
+from expectations.spec import load
+from flows.release import release
+
+
+def run_for_ever(spec: Path, first: int) -> None:
+    one = load(spec)
+    for number in count(first):
+        period = one.release.model_copy(update={"period": f"P{number}"})
+        release(one.model_copy(update={"release": period}), return_state=True)

@@ -1,0 +1,165 @@
+"""Nothing confidential and no word to the outside, whatever becomes of a run."""
+
+import base64
+import os
+import pickle
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from tests.conftest import Request
+
+IDENTIFIER = "SENTINELIDENTIFIER"
+CONFIDENTIAL = "SENTINELCONFIDENTIAL"
+FAILING = "SENTINELFAILING"
+WHOLE = 7654321987
+REAL = 8877665.4433
+
+TABLE = f"""\
+id,zone,staff,sales,score
+{IDENTIFIER},z,{WHOLE},{REAL},{CONFIDENTIAL}
+b,z,2,11.5,x
+c,z,1,10.0,x
+d,z,40,90.0,x
+e,z,42,91.0,x
+f,z,44,95.0,x
+"""
+
+# Every Python process of the run reports whom it asks for or connects to.
+WATCH = """
+import os, sys
+def watch(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
+        with open(os.environ["WATCH_FILE"], "a") as file:
+            file.write(f"{event} {arguments[1] if event == 'socket.connect' else arguments[0]}\\n")
+sys.addaudithook(watch)
+"""
+
+RUNS = """
+import sys
+from flows.cli import main
+import flows.release
+import tasks.round_integers
+
+published, blocked, failing = sys.argv[1:]
+codes = [main(["run", spec]) for spec in (published, blocked, failing)]
+
+def explode(values, partition):
+    raise ValueError(f"cannot use {values.tolist()}")
+
+def explode_outside_stages(*arguments):
+    raise ValueError(f"cannot show SENTINELFAILING {float(8877665.4433)}")
+
+kept = tasks.round_integers.integer_centroids
+tasks.round_integers.integer_centroids = explode
+codes.append(main(["run", published]))
+tasks.round_integers.integer_centroids = kept
+flows.release.verdicts = explode_outside_stages
+codes.append(main(["run", published]))
+print("codes", codes)
+"""
+
+SENTINELS = {
+    "identifier": [IDENTIFIER.encode()],
+    "confidential": [CONFIDENTIAL.encode()],
+    "failing row": [FAILING.encode()],
+    "quasi-identifier": [
+        str(WHOLE).encode(),
+        str(REAL).encode(),
+        f"{REAL:.3f}".encode()[:-1],
+        *(struct.pack(form, WHOLE) for form in ("<q", ">q", "<d", ">d")),
+        *(struct.pack(form, REAL) for form in ("<d", ">d")),
+    ],
+}
+
+
+def sentinels_in(content: bytes) -> set[str]:
+    """Find sentinels in plain, in packed numbers, and within base64."""
+    encoded = b"".join(
+        base64.b64decode(run + b"=" * (-len(run) % 4))
+        for run in re.findall(rb"[A-Za-z0-9+/]{16,}", content)
+        if len(run) % 4 != 1
+    )
+    return {
+        name
+        for name, forms in SENTINELS.items()
+        if any(form in content or form in encoded for form in forms)
+    }
+
+
+def test_the_search_finds_what_is_there() -> None:
+    assert sentinels_in(f"x{IDENTIFIER}y {CONFIDENTIAL}".encode()) == {"identifier", "confidential"}
+    assert sentinels_in(pickle.dumps([REAL])) == {"quasi-identifier"}
+    assert sentinels_in(base64.b64encode(pickle.dumps({"a": FAILING, "b": WHOLE}))) >= {
+        "failing row"
+    }
+    assert sentinels_in(b"nothing") == set()
+
+
+@pytest.mark.flow
+def test_no_sentinel_is_found_anywhere_after_published_blocked_failed_and_crashed_runs(
+    request_of: Request, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    world = tmp_path_factory.mktemp("world")
+    for name in ("home", "prefect", "tmp", "watch"):
+        (world / name).mkdir()
+    (world / "watch" / "sitecustomize.py").write_text(WATCH, encoding="utf-8")
+    request_of.source.write_text(TABLE, encoding="utf-8")
+    spoiled = TABLE.replace("b,z,2,11.5", f"b,z,2,{FAILING}")
+    (request_of.folder / "failing.csv").write_text(spoiled, encoding="utf-8")
+    variants = {
+        "published": {},
+        "blocked": {"gate": {"ceilings": {"il": 0.0, "dld": 0.0}}},
+        "failing": {"source": {"path": "failing.csv"}},
+    }
+    specs = []
+    for name, sections in variants.items():
+        written = request_of.write(release={"name": name}, **sections)
+        specs.append(written.rename(written.with_name(f"{name}.yaml")))
+
+    (request_of.folder / "runs.py").write_text(RUNS, encoding="utf-8")
+    kept = {"PATH", "LANG", "LC_ALL", "VIRTUAL_ENV"}
+    ended = subprocess.run(
+        [sys.executable, str(request_of.folder / "runs.py"), *map(str, specs)],
+        capture_output=True,
+        check=False,
+        timeout=300,
+        cwd=world,
+        env={name: value for name, value in os.environ.items() if name in kept}
+        | {
+            "HOME": str(world / "home"),
+            "PREFECT_HOME": str(world / "prefect"),
+            "TMPDIR": str(world / "tmp"),
+            "PYTHONPATH": f"{world / 'watch'}:{Path(__file__).parents[2]}",
+            "WATCH_FILE": str(world / "watch" / "seen"),
+        },
+    )
+    assert b"codes [0, 12, 11, 70, 70]" in ended.stdout, ended.stdout + ended.stderr
+
+    assert sentinels_in(ended.stdout + ended.stderr) == set()
+    database = {path.name for path in (world / "prefect").iterdir()}
+    assert "prefect.db" in database
+    searched = 0
+    for path in [*world.rglob("*"), *request_of.register.rglob("*")]:
+        if path.is_file():
+            searched += 1
+            assert sentinels_in(path.read_bytes()) == set(), path
+    assert searched > 5
+
+    public = request_of.public / "published" / "2026-Q3"
+    for path in request_of.public.rglob("*"):
+        if path.is_file():
+            assert sentinels_in(path.read_bytes()) <= {"confidential"}, path
+    table = pyarrow.parquet.read_table(public / "data.parquet")
+    assert sentinels_in(str(table.to_pylist()).encode()) == {"confidential"}
+    assert sorted(path.name for path in request_of.public.iterdir()) == ["published"]
+
+    seen = (world / "watch" / "seen").read_text(encoding="utf-8").splitlines()
+    assert seen, "the watch saw no connection at all, not even to the temporary server"
+    outside = [line for line in seen if not re.search(r"127\.0\.0\.1|::1|localhost|/", line)]
+    assert outside == []
