@@ -4,7 +4,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,10 +14,15 @@ from flows import display
 
 EPILOG = """\
 exit codes:
-   0  done                               12  blocked: the gate refused, or the period is taken
-   2  the command line is wrong          13  files or register are not what they claim to be
-  10  the spec is wrong                  14  a file or folder cannot be read or written
-  11  the input is not what was promised 70  an error of ours; please report it
+   0  done
+   1  Prefect could not run the flow
+   2  the command line is wrong
+  10  the spec is wrong
+  11  the input is not what the spec says it is
+  12  blocked: the gate refused, or the period is published already
+  13  published files or register are not what they claim to be
+  14  a file or folder cannot be read or written
+  70  an error of ours; please report it
 
 start here:
   microrelease example demo
@@ -35,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         display.fault(error)
         return error.exit_code
     except KeyboardInterrupt:
-        display.say("interrupted; nothing was published", error=True)
+        display.say("interrupted; `microrelease audit` tells whether it was published", error=True)
         return 130
     return code
 
@@ -132,14 +138,12 @@ def _run(options: argparse.Namespace) -> int:
         outcomes: list[Outcome] = []
         listeners.append(listener)
         observers.append(outcomes.append)
-        try:
-            state = release(spec, dry_run=options.dry_run, return_state=True)
-        finally:
-            listeners.remove(listener)
-            observers.remove(outcomes.append)
+        with _prefect_faults_in_words():
+            release(spec, dry_run=options.dry_run, return_state=True)
+        listeners.remove(listener)
+        observers.remove(outcomes.append)
     if not outcomes:
-        display.say(f"the run ended before it began: {state.name}", error=True)
-        return ReleaseError.exit_code
+        raise ReleaseError("Prefect ended the run before its first stage; see its log")
     outcome = outcomes[0]
     display.verdicts(outcome.verdicts)
     if outcome.error is None:
@@ -148,6 +152,19 @@ def _run(options: argparse.Namespace) -> int:
     if outcome.error is not None:
         raise outcome.error
     return 0
+
+
+@contextmanager
+def _prefect_faults_in_words() -> Iterator[None]:
+    """Say in one sentence that Prefect failed; what the flow itself raises is an outcome."""
+    try:
+        yield
+    except Exception as error:
+        server = os.environ.get("PREFECT_API_URL")
+        advice = f"is the server at {server} running?" if server else "see its log"
+        raise ReleaseError(
+            f"Prefect must be able to run the flow; it failed ({type(error).__name__}): {advice}"
+        ) from None
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -68,3 +68,28 @@ def test_verify_and_audit_fail_on_what_is_not_there(
     assert "there is no such folder" in capsys.readouterr().err
     assert main(["audit", str(tmp_path)]) == 13
     assert "is not a register" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "words"),
+    [
+        (RuntimeError("no server"), 1, "Prefect must be able to run the flow; it failed"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (None, 1, "Prefect ended the run before its first stage"),
+    ],
+)
+def test_a_run_that_prefect_cannot_carry_out_ends_in_one_sentence(
+    request_of: Request,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    raised: BaseException | None,
+    code: int,
+    words: str,
+) -> None:
+    def release(*_arguments: object, **_options: object) -> None:
+        if raised is not None:
+            raise raised
+
+    monkeypatch.setattr("flows.release.release", release)
+    assert main(["run", str(request_of.write())]) == code
+    assert words in capsys.readouterr().err
