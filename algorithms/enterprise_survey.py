@@ -71,18 +71,19 @@ def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | In
 
 def _found(rng: np.random.Generator, number: Integers) -> _Enterprises:
     n = len(number)
-    large = rng.random(n) < 0.04
-    size = rng.normal(2.2, 1.0, n) + np.where(large, rng.exponential(0.45, n) + 1.2, 0.0)
+    large = rng.random(n) < 0.05
+    size = rng.normal(2.2, 0.8, n) + np.where(large, rng.exponential(0.6, n) + 1.0, 0.0)
+    size = np.minimum(size, rng.normal(5.8, 0.3, n))  # the largest are surveyed elsewhere
     return _Enterprises(
         number=number,
         region=rng.choice(len(REGIONS), n, p=_weights(len(REGIONS))),
         sector=rng.choice(len(SECTORS), n, p=_weights(len(SECTORS))),
         size=size,
-        productivity=rng.normal(0.0, 0.3, n) + 0.05 * size,
+        productivity=rng.normal(0.0, 0.25, n) + 0.05 * size,
         pay=rng.normal(0.0, 0.2, n),
-        intensity=rng.normal(0.0, 0.3, n),
-        export_share=np.where(rng.random(n) < 0.35, rng.beta(2.0, 4.0, n), 0.0),
-        research_share=np.where(rng.random(n) < 0.2, rng.beta(2.0, 40.0, n), 0.0),
+        intensity=rng.normal(0.0, 0.25, n),
+        export_share=np.where(rng.random(n) < 0.4, rng.beta(3.0, 6.0, n), 0.0),
+        research_share=np.where(rng.random(n) < 0.4, rng.beta(6.0, 120.0, n), 0.0),
     )
 
 
@@ -108,7 +109,7 @@ def _report(rng: np.random.Generator, of: _Enterprises) -> dict[str, Reals | Int
     turnover = employees * np.exp(10.0 + sector + of.productivity) * noise(0.08)
     wages = employees * np.exp(8.9 + 0.4 * of.productivity + of.pay) * noise(0.04)
     invests = rng.random(len(employees)) < 0.25 + 0.1 * np.minimum(of.size, 6.0)
-    investment = np.where(invests, turnover * 0.06 * noise(0.5), 0.0)
+    investment = np.where(invests, turnover * 0.06 * noise(0.35), 0.0)
     margin = rng.normal(0.06, 0.09, len(employees)) + 0.05 * of.productivity
     rating = np.digitize(margin + rng.normal(0.0, 0.03, len(employees)), [-0.03, 0.04, 0.12])
     unrated = rng.random(len(employees)) < 0.08

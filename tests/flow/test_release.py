@@ -134,6 +134,25 @@ def test_a_period_is_published_once_and_then_revised(
     assert main(["audit", str(request_of.register)]) == 0
 
 
+def test_a_disk_that_fails_once_is_tried_again(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tasks import publish
+
+    failures = [OSError(5, "Input/output error")]
+    reveal = publish.reveal
+
+    def unsteady(prepared: Path, target: Path) -> None:
+        if failures:
+            raise failures.pop()
+        reveal(prepared, target)
+
+    monkeypatch.setattr(publish, "reveal", unsteady)
+    assert run(request_of) == 0
+    assert events(request_of) == ["publishing", "abandoned", "publishing", "published"]
+    assert audit(request_of.register).faults == []
+
+
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_example_is_released_with_every_method(
