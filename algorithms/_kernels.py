@@ -14,6 +14,10 @@ BLOCK = 1024
 """Records whose distances are summed together, few enough to stay in the nearest cache."""
 
 
+SHELL_PAYS = 6
+"""Measuring records one by one costs about so many times what measuring all of them costs each."""
+
+
 @kernel
 def squared_distances(columns: Matrix, held: int, point: Matrix, out: Matrix) -> None:
     """Write the squared distance of each record to ``point``."""
@@ -127,3 +131,259 @@ def compact(columns: Matrix, rows: Labels, distances: Matrix, held: int) -> int:
                 columns[j, kept] = columns[j, i]
             kept += 1
     return kept
+
+
+@kernel
+def squared_distance(columns: Matrix, i: int, point: Matrix) -> float:
+    """Sum one record's squared differences from ``point``, in the order of the columns."""
+    total = 0.0
+    for j in range(columns.shape[0]):
+        difference = columns[j, i] - point[j]
+        total += difference * difference
+    return total
+
+
+@kernel
+def closest(distances: Matrix, held: int) -> int:
+    """Find the smallest distance; the first of equals."""
+    best = -1
+    smallest = np.inf
+    for i in range(held):
+        if distances[i] < smallest:
+            smallest = distances[i]
+            best = i
+    return best
+
+
+@kernel
+def nearest_in_shell(
+    columns: Matrix,
+    held: int,
+    from_seed: Matrix,
+    point: Matrix,
+    seed_to_point: float,
+    count: int,
+    skip: int,
+    hints: Labels,
+) -> tuple[Labels, Matrix]:
+    """Find the ``count`` records nearest to ``point`` without measuring all of them.
+
+    ``from_seed`` holds the squared distances of all records from a point that was measured before,
+    the seed, and ``seed_to_point`` is the distance of ``point`` from it. By the triangle inequality
+    a record can be among the nearest only if the two are close. ``hints`` are measured first, to
+    have a bound early; ``skip`` is left out. Nearest first, and of equals the first record; fewer
+    than ``count`` are found, and the rest is -1, only if there are no more.
+    """
+    found = np.full(count, -1, dtype=np.int64)
+    squares = np.full(count, np.inf)
+    low, high = 0.0, np.inf
+    for turn in range(hints.size + held):
+        if turn < hints.size:
+            i = hints[turn]
+            if np.isnan(from_seed[i]) or i == skip:
+                continue
+        else:
+            i = turn - hints.size
+            # a record that was taken is NaN and fails the comparison
+            if not (low <= from_seed[i] <= high) or i == skip:
+                continue
+            hinted = False
+            for hint in hints:
+                hinted = hinted or hint == i
+            if hinted:
+                continue
+        square = squared_distance(columns, i, point)
+        place = count
+        while place > 0 and (
+            square < squares[place - 1] or (square == squares[place - 1] and i < found[place - 1])
+        ):
+            place -= 1
+        if place < count:
+            for later in range(count - 1, place, -1):
+                found[later] = found[later - 1]
+                squares[later] = squares[later - 1]
+            found[place] = i
+            squares[place] = square
+            reach = np.sqrt(squares[count - 1]) * (1.0 + 1e-9)
+            low = max(seed_to_point - reach, 0.0) ** 2 * (1.0 - 1e-9)
+            high = (seed_to_point + reach) ** 2 * (1.0 + 1e-9)
+    return found, squares
+
+
+@kernel
+def grow_around_centroid(
+    columns: Matrix, held: int, from_seed: Matrix, seed: int, size: int
+) -> Labels:
+    """Gather ``size`` records, one after the other the nearest to the centroid of those so far.
+
+    ``from_seed`` holds the squared distances of all records from the record ``seed``; it serves as
+    a bound, and records gathered are struck out in it.
+    """
+    d = columns.shape[0]
+    places = np.empty(size, dtype=np.int64)
+    total = columns[:, seed].copy()
+    centroid = total.copy()
+    no_hints = np.empty(0, dtype=np.int64)
+    places[0] = seed
+    from_seed[seed] = np.nan
+    for count in range(1, size):
+        away = 0.0
+        for j in range(d):
+            difference = centroid[j] - columns[j, seed]
+            away += difference * difference
+        found, _ = nearest_in_shell(
+            columns, held, from_seed, centroid, np.sqrt(away), 1, -1, no_hints
+        )
+        places[count] = found[0]
+        from_seed[found[0]] = np.nan
+        for j in range(d):
+            total[j] += columns[j, found[0]]
+            centroid[j] = total[j] / (count + 1)
+    return places
+
+
+@kernel
+def nearest_to_any(
+    columns: Matrix, held: int, from_seed: Matrix, seed: Matrix, members: Matrix
+) -> tuple[int, float]:
+    """Find the record nearest to any of ``members`` (one per row); the first of equals.
+
+    ``from_seed`` holds the squared distances of all records from the seed: a record much farther
+    out than all members need not be measured.
+    """
+    reach = 0.0
+    for member in members:
+        square = 0.0
+        for j in range(seed.size):
+            square += (member[j] - seed[j]) ** 2
+        reach = max(reach, np.sqrt(square))
+    best = closest(from_seed, held)
+    smallest = np.inf
+    high = np.inf
+    for turn in range(-1, held):
+        i = best if turn < 0 else turn
+        if i < 0 or not from_seed[i] <= high:
+            continue
+        square = np.inf
+        for member in members:
+            square = min(square, squared_distance(columns, i, member))
+        if square < smallest or (square == smallest and i < best):
+            smallest = square
+            best = i
+            high = (reach + np.sqrt(smallest)) ** 2 * (1.0 + 1e-9)
+    return best, smallest
+
+
+@kernel
+def joining_by_neighbourhood(
+    columns: Matrix,
+    held: int,
+    from_seed: Matrix,
+    nearby: Labels,
+    members: Matrix,
+    room: int,
+    gamma: float,
+    literal: bool,
+) -> Labels:
+    """Choose which of a group's next neighbours join it, by the rule of CV-MDAV.
+
+    ``nearby`` are the records nearest to the seed in this order: ``k`` that may join, and ``k``
+    more. One joins if it is nearer to the centroid of the group than ``gamma`` times its distance
+    from the centroid of itself (unless ``literal``) and its ``k`` nearest free records.
+    Records that join are struck out in ``from_seed``.
+    """
+    d = columns.shape[0]
+    k = nearby.size // 2
+    point = np.empty(d)
+    distances = np.empty(held)
+    hinted = np.empty(nearby.size)
+    total = np.zeros(d)
+    for member in members:
+        total += member
+    size = members.shape[0]
+    joining = np.empty(k, dtype=np.int64)
+    joined = 0
+    for candidate in nearby[:k]:
+        if joined >= room:
+            break
+        point[:] = columns[:, candidate]
+        to_group = 0.0
+        for j in range(d):
+            to_group += (point[j] - total[j] / size) ** 2
+        to_group = np.sqrt(to_group)
+        # the records nearby tell how far the nearest can be at the most: often that is enough
+        hinted[:] = np.inf
+        for place in range(nearby.size):
+            if nearby[place] != candidate and not np.isnan(from_seed[nearby[place]]):
+                hinted[place] = squared_distance(columns, nearby[place], point)
+        hinted.sort()
+        bound = np.sqrt(hinted[:k]).sum() / (k if literal else k + 1)
+        if to_group >= gamma * bound * (1.0 + 1e-9):
+            continue
+        away, reach = np.sqrt(from_seed[candidate]), np.sqrt(hinted[k - 1])
+        low = max(away - reach, 0.0) ** 2 * (1.0 - 1e-9)
+        high = (away + reach) ** 2 * (1.0 + 1e-9)
+        inside = 0  # of every eighth record
+        for i in range(0, held, 8):
+            inside += low <= from_seed[i] <= high
+        if SHELL_PAYS * 8 * inside < held:
+            for i in range(held):
+                distances[i] = np.nan
+                if low <= from_seed[i] <= high:
+                    distances[i] = squared_distance(columns, i, point)
+        else:
+            squared_distances(columns, held, point, distances)
+            for other in joining[:joined]:
+                distances[other] = np.nan
+        distances[candidate] = np.nan
+        mean = np.zeros(d)
+        for place in np.sort(nearest(distances, held, k)):
+            mean += columns[:, place]
+        if literal:
+            mean /= k
+        else:
+            mean = (mean + point) / (k + 1)
+        to_others = 0.0
+        for j in range(d):
+            to_others += (point[j] - mean[j]) ** 2
+        if to_group < gamma * np.sqrt(to_others):
+            from_seed[candidate] = np.nan
+            total += point
+            size += 1
+            joining[joined] = candidate
+            joined += 1
+    return joining[:joined]
+
+
+@kernel
+def farthest_pair(columns: Matrix, radius: Matrix, by_radius: Labels) -> tuple[int, int]:
+    """Find the two records farthest from each other; of equals the pair with the first records.
+
+    ``radius`` holds the distance of each record from one point and ``by_radius`` the records by
+    decreasing radius: no two records are farther apart than the sum of their radii.
+    """
+    largest = -1.0
+    first, second = -1, -1
+    bound = 0.0
+    point = np.empty(columns.shape[0])
+    for p in range(by_radius.size):
+        a = by_radius[p]
+        if np.isnan(columns[0, a]):
+            continue
+        if 2.0 * radius[a] < bound:
+            break
+        for j in range(columns.shape[0]):
+            point[j] = columns[j, a]
+        for q in range(p + 1, by_radius.size):
+            b = by_radius[q]
+            if radius[a] + radius[b] < bound:
+                break
+            square = squared_distance(columns, b, point)
+            if square < largest or np.isnan(square):
+                continue
+            low, high = min(a, b), max(a, b)
+            if square > largest or low < first or (low == first and high < second):
+                first, second = low, high
+                largest = square
+                bound = np.sqrt(largest) * (1.0 - 1e-9)
+    return first, second

@@ -1,12 +1,31 @@
 """The MDAV family's vocabulary: free records, and groups cut from them."""
 
+from typing import Literal
+
 import numpy as np
 
-from algorithms._kernels import compact, farthest, nearest, squared_distances, sum_exactly, take
+from algorithms._kernels import (
+    compact,
+    farthest,
+    farthest_pair,
+    grow_around_centroid,
+    joining_by_neighbourhood,
+    nearest,
+    nearest_in_shell,
+    nearest_to_any,
+    squared_distances,
+    sum_exactly,
+    take,
+)
 from algorithms.types import Labels, Matrix
 
 COMPACT_BELOW = 0.75
 """Share of the records held that must be free; below it the gaps are closed."""
+
+NO_HINTS = np.empty(0, dtype=np.int64)
+
+Growth = Literal["seed", "centroid"]
+"""Whether a group takes the records nearest to its seed, or nearest to its centroid so far."""
 
 
 class Pool:
@@ -20,19 +39,29 @@ class Pool:
     ----------
     x : Matrix of shape (n, d)
         Finite records; left as they are.
+
+    Attributes
+    ----------
+    labels : Labels of shape (n,)
+        Group of each record, -1 where it is free.
+    last : list of int
+        Members of the group that was formed last, in the order in which they joined it.
     """
 
     def __init__(self, x: Matrix) -> None:
         n, d = x.shape
         self.labels: Labels = np.full(n, -1, dtype=np.int64)
+        self.last: list[int] = []
         self._x = x
         self._columns = x.T.copy(order="C")
         self._rows: Labels = np.arange(n, dtype=np.int64)
         self._held: int = n
         self._free: int = n
         self._groups = 0
+        self._seed = -1  # of the group that was cut last
         self._distances = np.empty(n)
         self._origin: Matrix | None = None  # the point that the distances were taken from
+        self._radius: Matrix | None = None
         self._high, self._low = np.zeros(d), np.zeros(d)
         sum_exactly(self._columns, self._high, self._low)
 
@@ -49,16 +78,89 @@ class Pool:
         self._measure_from(point)
         return int(self._rows[farthest(self._distances, self._held)])
 
-    def cut(self, row: int, size: int) -> None:
-        """Form a group of the free record ``row`` and the ``size - 1`` nearest to it."""
+    def by_distance_from(self, point: Matrix) -> list[int]:
+        """List the free records, the farthest from ``point`` first; of equals the lowest row."""
+        self._measure_from(point)
+        places = np.argsort(-self._distances[: self._held], kind="stable")[: self._free]
+        rows: list[int] = self._rows[places].tolist()
+        return rows
+
+    def farthest_pair(self) -> tuple[int, int]:
+        """Find the two free records farthest from each other, the lower row first."""
+        if self._radius is None:
+            self._radius = np.sqrt(((self._x - self._x.mean(axis=0)) ** 2).sum(axis=1))
+        radius = self._radius[self._rows[: self._held]]
+        by_radius = np.argsort(-radius, kind="stable")
+        first, second = farthest_pair(self._columns, radius, by_radius)
+        return int(self._rows[first]), int(self._rows[second])
+
+    def cut(self, row: int, size: int, *, grow: Growth = "seed", spare: int | None = None) -> None:
+        """Form a group of the free record ``row`` and ``size - 1`` free records near it.
+
+        They are those nearest to ``row`` itself or, with ``grow="centroid"``, one after the other
+        the one nearest to the centroid of the group so far. The record ``spare`` is left alone.
+        """
         self._measure_from(self._x[row])
-        position = int(np.searchsorted(self._rows[: self._held], row))
-        self._distances[position] = -1.0  # itself before any duplicate of it
-        self._group(nearest(self._distances, self._held, size))
+        place = self._place(row)
+        self._distances[place] = -1.0  # itself before any duplicate of it
+        self.last, self._seed = [], row
+        self._groups += 1
+        if spare is not None:
+            self._distances[self._place(spare)] = np.nan
+            self._origin = None  # these distances serve this group only
+        if grow == "seed":
+            self._take(nearest(self._distances, self._held, size))
+            return
+        self._take(grow_around_centroid(self._columns, self._held, self._distances, place, size))
+
+    def cut_rows(self, rows: Labels) -> None:
+        """Form a group of the free records ``rows``."""
+        self.last = []
+        self._groups += 1
+        self._take(np.searchsorted(self._rows[: self._held], rows))
 
     def cut_rest(self) -> None:
         """Form a group of all free records."""
-        self._group(np.flatnonzero(~np.isnan(self._columns[0, : self._held])))
+        self.cut_rows(self._free_rows())
+
+    def extend(self, row: int) -> None:
+        """Add a free record to the group that was cut last."""
+        self._take(np.array([self._place(row)]))
+
+    def nearest_to_group(self) -> tuple[int, float]:
+        """Find the free record nearest to any member of the last group; its squared distance."""
+        place, square = nearest_to_any(
+            self._columns, self._held, self._distances, self._x[self._seed], self._x[self.last]
+        )
+        return int(self._rows[place]), float(square)
+
+    def distance_to_nearest(self, row: int) -> float:
+        """Measure from the free record ``row`` to the nearest other one, squared; infinite if none.
+
+        Uses distances from the seed of the group cut last.
+        """
+        place = self._place(row)
+        away = float(np.sqrt(self._distances[place]))
+        _, squares = nearest_in_shell(
+            self._columns, self._held, self._distances, self._x[row], away, 1, place, NO_HINTS
+        )
+        return float(squares[0])
+
+    def extend_by_neighbourhood(self, k: int, largest: int, gamma: float, literal: bool) -> None:
+        """Let the group cut last take free records as CV-MDAV does; ``2k`` records must be free."""
+        nearby = nearest(self._distances, self._held, 2 * k)
+        nearby = nearby[np.lexsort((nearby, self._distances[nearby]))]
+        joining = joining_by_neighbourhood(
+            self._columns,
+            self._held,
+            self._distances,
+            nearby,
+            self._x[self.last],
+            min(largest - len(self.last), k),
+            gamma,
+            literal,
+        )
+        self._take(joining)
 
     def join_nearest(self) -> None:
         """Send each free record to the group with the nearest centroid, as the groups stand now."""
@@ -70,16 +172,27 @@ class Pool:
         """Send all free records to the group whose centroid is nearest to their average."""
         self.labels[self._free_rows()] = _closest(self._centroids(), self.centroid())
 
+    def join_neighbour(self) -> None:
+        """Send each free record, row by row, to the group of the nearest record that has one."""
+        for row in self._free_rows():
+            grouped = np.flatnonzero(self.labels >= 0)
+            records = self._x[grouped].T.copy(order="C")
+            self.labels[row] = self.labels[grouped[_closest(records, self._x[row])]]
+
     def _measure_from(self, point: Matrix) -> None:
         if self._origin is None or not np.array_equal(self._origin, point):
             squared_distances(self._columns, self._held, point, self._distances)
             self._origin = point.copy()
 
-    def _group(self, positions: Labels) -> None:
-        self.labels[self._rows[positions]] = self._groups
-        self._groups += 1
-        take(self._columns, positions, self._high, self._low, self._distances)
-        self._free -= len(positions)
+    def _place(self, row: int) -> int:
+        return int(np.searchsorted(self._rows[: self._held], row))
+
+    def _take(self, places: Labels) -> None:
+        rows = self._rows[places]
+        self.last += rows.tolist()
+        self.labels[rows] = self._groups - 1
+        take(self._columns, places, self._high, self._low, self._distances)
+        self._free -= len(places)
         if self._free < COMPACT_BELOW * self._held:
             self._held = compact(self._columns, self._rows, self._distances, self._held)
 
@@ -89,14 +202,18 @@ class Pool:
     def _centroids(self) -> Matrix:
         """Average the groups formed so far, one per column."""
         grouped = np.flatnonzero(self.labels >= 0)
-        labels = self.labels[grouped]
-        sums = [np.bincount(labels, weights=column) for column in self._x[grouped].T]
-        means: Matrix = np.array(sums) / np.bincount(labels)
-        return means
+        return centroids_of(self._x[grouped], self.labels[grouped]).T.copy(order="C")
 
 
-def _closest(centroids: Matrix, point: Matrix) -> int:
-    """Find the centroid nearest to ``point``; the first of equals."""
-    distances = np.empty(centroids.shape[1])
-    squared_distances(centroids, distances.size, point, distances)
+def centroids_of(x: Matrix, labels: Labels) -> Matrix:
+    """Average the groups of ``x``, one per row."""
+    sums = [np.bincount(labels, weights=column) for column in x.T]
+    means: Matrix = (np.array(sums) / np.bincount(labels)).T
+    return means
+
+
+def _closest(columns: Matrix, point: Matrix) -> int:
+    """Find the record (one per column) nearest to ``point``; the first of equals."""
+    distances = np.empty(columns.shape[1])
+    squared_distances(columns, distances.size, point, distances)
     return int(distances.argmin())

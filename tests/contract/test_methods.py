@@ -1,7 +1,7 @@
 """What every registered method owes, over the whole registry."""
 
 import itertools
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -18,9 +18,9 @@ def variants(name: str) -> list[dict[str, Any]]:
     run = METHODS[name].run
     hints = get_type_hints(run)
     choices = {
-        option: get_args(hints[option])
+        option: (False, True) if hints[option] is bool else get_args(hints[option])
         for option in (run.__kwdefaults__ or {})
-        if get_args(hints[option])
+        if hints[option] is bool or get_origin(hints[option]) is Literal
     }
     return [
         dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())

@@ -1,0 +1,186 @@
+"""FCM, fuzzy c-means with clusters of at least k."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+
+from algorithms._jit import kernel
+from algorithms.microaggregation.mdav import mdav
+from algorithms.microaggregation.method import Method
+from algorithms.types import Labels, Matrix
+
+MOST_CLUSTERS = 50
+"""Clusters sought at a time; larger tables are divided in several steps."""
+
+SETTLED = 1e-6
+"""Shift of the centres, in standard deviations, below which they count as settled."""
+
+
+def fcm(
+    x: Matrix,
+    k: int,
+    *,
+    fuzziness: Annotated[float, Gt(1), Le(5)] = 1.2,
+    restarts: Annotated[int, Ge(1), Le(100)] = 5,
+    iterations: Annotated[int, Ge(1), Le(1000)] = 25,
+) -> Labels:
+    """Group the rows of ``x`` by fuzzy c-means, over and over within large clusters.
+
+    Fuzzy c-means runs with fewer clusters and more fuzziness each time, until every cluster holds
+    ``k`` rows; clusters of ``2k`` rows or more are divided in the same way again [DT03]_.
+
+    Parameters
+    ----------
+    x : Matrix of shape (n, d)
+        Standardised records.
+    k : int
+        Smallest group, ``1 <= k <= n``.
+    fuzziness : float
+        Exponent of the memberships in the first run.
+    restarts : int
+        Runs on one set of rows, at the most.
+    iterations : int
+        Iterations of one run, at the most.
+
+    Returns
+    -------
+    Labels of shape (n,)
+        Group of each row.
+
+    Notes
+    -----
+    Time O(n d) per cluster sought, iteration and run; memory O(n d). Deterministic: the first
+    centres are rows far from each other. The paper repeats runs until all clusters are large
+    enough, which may be never; here, after the last run, the rows of clusters that are too small
+    join the nearest centre of one that is not, and where no two clusters are large enough, the rows
+    are grouped by MDAV.
+
+    References
+    ----------
+    .. [DT03] Domingo-Ferrer and Torra, "Fuzzy microaggregation for microdata protection", J. Adv.
+       Comput. Intell. Intell. Inform. 7 (2003) 153-159.
+
+    Examples
+    --------
+    >>> fcm(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), k=2)
+    array([0, 1, 0, 1, 1])
+    """
+    labels = np.zeros(len(x), dtype=np.int64)
+    groups = 1
+    large = [np.arange(len(x))] if len(x) >= 2 * k else []
+    while large:
+        rows = large.pop()
+        parts = _divide(x[rows], k, fuzziness, restarts, iterations)
+        numbers = np.append(labels[rows[0]], groups + np.arange(parts.max()))
+        labels[rows] = numbers[parts]
+        groups += int(parts.max())
+        large += [rows[parts == part] for part in np.flatnonzero(np.bincount(parts) >= 2 * k)]
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def _divide(x: Matrix, k: int, fuzziness: float, restarts: int, iterations: int) -> Labels:
+    """Divide rows into at least two groups of at least ``k``."""
+    clusters = min(len(x) // k, MOST_CLUSTERS)
+    best: tuple[int, Labels, Matrix] | None = None
+    for _ in range(restarts):
+        centres = far_apart(x, clusters)
+        nearest = settle(x, centres, fuzziness, iterations)
+        sizes = np.bincount(nearest, minlength=clusters)
+        enough = sizes >= k
+        if enough.sum() > 1:
+            covered = int(sizes[enough].sum())
+            if best is None or covered > best[0]:
+                best = covered, nearest, centres
+            if covered == len(x):
+                break
+        if clusters == 2:
+            break
+        clusters = max(2, clusters * 2 // 3)
+        fuzziness = 1.0 + (fuzziness - 1.0) * 1.2
+    if best is None:
+        return mdav(x, k)
+    _, nearest, centres = best
+    homes = np.flatnonzero(np.bincount(nearest, minlength=len(centres)) >= k)
+    for row in np.flatnonzero(~np.isin(nearest, homes)):
+        nearest[row] = homes[((centres[homes] - x[row]) ** 2).sum(axis=1).argmin()]
+    return np.unique(nearest, return_inverse=True)[1]
+
+
+@kernel
+def far_apart(x: Matrix, count: int) -> Matrix:
+    """Choose rows far from each other, beginning with the one farthest from the mean."""
+    n, d = x.shape
+    point = np.zeros(d)
+    for row in range(n):
+        point += x[row] / n
+    chosen = np.empty((count, d))
+    reach = np.full(n, np.inf)
+    for number in range(count):
+        farthest = 0
+        for row in range(n):
+            square = 0.0
+            for j in range(d):
+                difference = x[row, j] - point[j]
+                square += difference * difference
+            # the mean only serves to find the first
+            if square < reach[row] or number == 1:
+                reach[row] = square
+            if reach[row] > reach[farthest]:
+                farthest = row
+        chosen[number] = x[farthest]
+        point[:] = x[farthest]
+    return chosen
+
+
+@kernel
+def settle(x: Matrix, centres: Matrix, fuzziness: float, iterations: int) -> Labels:
+    """Iterate fuzzy c-means, moving ``centres`` in place; return the nearest of each row."""
+    n, d = x.shape
+    count = centres.shape[0]
+    squares = np.empty(count)
+    weights = np.empty(count)
+    nearest = np.zeros(n, dtype=np.int64)
+    power = 1.0 / (fuzziness - 1.0)
+    for iteration in range(iterations + 1):
+        sums = np.zeros((count, d))
+        totals = np.zeros(count)
+        for row in range(n):
+            best = 0
+            for c in range(count):
+                square = 0.0
+                for j in range(d):
+                    difference = x[row, j] - centres[c, j]
+                    square += difference * difference
+                squares[c] = square
+                if square < squares[best]:
+                    best = c
+            nearest[row] = best
+            all_weights = 0.0
+            for c in range(count):
+                # relative to the nearest, so that nothing overflows; at a centre only that counts
+                if squares[c] == squares[best]:
+                    weights[c] = 1.0
+                else:
+                    weights[c] = (squares[best] / squares[c]) ** power
+                all_weights += weights[c]
+            for c in range(count):
+                weight = (weights[c] / all_weights) ** fuzziness
+                totals[c] += weight
+                for j in range(d):
+                    sums[c, j] += weight * x[row, j]
+        if iteration == iterations:
+            break
+        shift = 0.0
+        for c in range(count):
+            if totals[c] > 0.0:
+                for j in range(d):
+                    moved = sums[c, j] / totals[c]
+                    shift = max(shift, abs(moved - centres[c, j]))
+                    centres[c, j] = moved
+        if shift < SETTLED:
+            break
+    return nearest
+
+
+METHOD = Method(run=fcm, paper="DT03")

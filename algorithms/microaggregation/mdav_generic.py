@@ -1,0 +1,51 @@
+"""MDAV-generic, MDAV that stops one round earlier."""
+
+from algorithms.microaggregation.mdav import cut_opposites
+from algorithms.microaggregation.method import Method
+from algorithms.microaggregation.pool import Pool
+from algorithms.types import Labels, Matrix
+
+
+def mdav_generic(x: Matrix, k: int) -> Labels:
+    """Group the rows of ``x`` as MDAV does while ``3k`` are left, then into one or two groups.
+
+    Of ``2k`` to ``3k - 1`` rows that are left, a group of ``k`` is cut around the one farthest from
+    their centroid; what is left then is the last group [DT05]_.
+
+    Parameters
+    ----------
+    x : Matrix of shape (n, d)
+        Standardised records.
+    k : int
+        Group size, ``1 <= k <= n``; the last group may hold up to ``2k - 1`` rows.
+
+    Returns
+    -------
+    Labels of shape (n,)
+        Group of each row.
+
+    Notes
+    -----
+    Time O(n² d / k), memory O(n d). Deterministic.
+
+    References
+    ----------
+    .. [DT05] Domingo-Ferrer and Torra, "Ordinal, continuous and heterogeneous k-anonymity through
+       microaggregation", Data Min. Knowl. Discov. 11 (2005) 195-212,
+       doi:10.1007/s10618-005-0007-5.
+
+    Examples
+    --------
+    >>> mdav_generic(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
+    array([0, 1, 0, 1])
+    """
+    pool = Pool(x)
+    while len(pool) >= 3 * k:
+        cut_opposites(pool, x, k)
+    if len(pool) >= 2 * k:
+        pool.cut(pool.farthest_from(pool.centroid()), k)
+    pool.cut_rest()
+    return pool.labels
+
+
+METHOD = Method(run=mdav_generic, paper="DT05")
