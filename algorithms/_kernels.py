@@ -14,10 +14,6 @@ BLOCK = 1024
 """Records whose distances are summed together, few enough to stay in the nearest cache."""
 
 
-SHELL_PAYS = 6
-"""Measuring records one by one costs about so many times what measuring all of them costs each."""
-
-
 @kernel
 def squared_distances(columns: Matrix, held: int, point: Matrix, out: Matrix) -> None:
     """Write the squared distance of each record to ``point``."""
@@ -161,69 +157,51 @@ def nearest_in_shell(
     held: int,
     from_seed: Matrix,
     point: Matrix,
-    seed_to_point: float,
-    count: int,
+    away: float,
     skip: int,
-    hints: Labels,
-) -> tuple[Labels, Matrix]:
-    """Find the ``count`` records nearest to ``point`` without measuring all of them.
+    hint: int,
+) -> tuple[int, float]:
+    """Find the record nearest to ``point`` without measuring all of them; the first of equals.
 
     ``from_seed`` holds the squared distances of all records from a point that was measured before,
-    the seed, and ``seed_to_point`` is the distance of ``point`` from it. By the triangle inequality
-    a record can be among the nearest only if the two are close. ``hints`` are measured first, to
-    have a bound early; ``skip`` is left out. Nearest first, and of equals the first record; fewer
-    than ``count`` are found, and the rest is -1, only if there are no more.
+    the seed, and ``away`` is the distance of ``point`` from it. By the triangle inequality a record
+    can be the nearest only if the two are close. The record ``hint`` is measured first, to have a
+    bound early; ``skip`` is left out. Without any other record the result is -1 and infinity.
     """
-    found = np.full(count, -1, dtype=np.int64)
-    squares = np.full(count, np.inf)
+    best = -1
+    smallest = np.inf
     low, high = 0.0, np.inf
-    for turn in range(hints.size + held):
-        if turn < hints.size:
-            i = hints[turn]
-            if np.isnan(from_seed[i]) or i == skip:
-                continue
-        else:
-            i = turn - hints.size
-            # a record that was taken is NaN and fails the comparison
-            if not (low <= from_seed[i] <= high) or i == skip:
-                continue
-            hinted = False
-            for hint in hints:
-                hinted = hinted or hint == i
-            if hinted:
-                continue
+    for turn in range(-1, held):
+        i = hint if turn < 0 else turn
+        # a record that was taken is NaN and fails the comparison
+        if i < 0 or i == skip or not (low <= from_seed[i] <= high):
+            continue
         square = squared_distance(columns, i, point)
-        place = count
-        while place > 0 and (
-            square < squares[place - 1] or (square == squares[place - 1] and i < found[place - 1])
-        ):
-            place -= 1
-        if place < count:
-            for later in range(count - 1, place, -1):
-                found[later] = found[later - 1]
-                squares[later] = squares[later - 1]
-            found[place] = i
-            squares[place] = square
-            reach = np.sqrt(squares[count - 1]) * (1.0 + 1e-9)
-            low = max(seed_to_point - reach, 0.0) ** 2 * (1.0 - 1e-9)
-            high = (seed_to_point + reach) ** 2 * (1.0 + 1e-9)
-    return found, squares
+        if square < smallest or (square == smallest and i < best):
+            best = i
+            smallest = square
+            reach = np.sqrt(square) * (1.0 + 1e-9)
+            low = max(away - reach, 0.0) ** 2 * (1.0 - 1e-9)
+            high = (away + reach) ** 2 * (1.0 + 1e-9)
+    return best, smallest
 
 
 @kernel
 def grow_around_centroid(
-    columns: Matrix, held: int, from_seed: Matrix, seed: int, size: int
+    columns: Matrix, held: int, from_seed: Matrix, near: Labels, size: int
 ) -> Labels:
     """Gather ``size`` records, one after the other the nearest to the centroid of those so far.
 
-    ``from_seed`` holds the squared distances of all records from the record ``seed``; it serves as
-    a bound, and records gathered are struck out in it.
+    ``near`` are the records nearest to the seed in this order, the seed the first; ``from_seed``
+    holds the squared distances of all records from it, and records gathered are struck out there.
+    Only where the records near the seed leave a doubt are the others looked at.
     """
     d = columns.shape[0]
+    seed = near[0]
+    horizon = np.sqrt(from_seed[near[-1]]) * (1.0 - 1e-9)
     places = np.empty(size, dtype=np.int64)
     total = columns[:, seed].copy()
     centroid = total.copy()
-    no_hints = np.empty(0, dtype=np.int64)
     places[0] = seed
     from_seed[seed] = np.nan
     for count in range(1, size):
@@ -231,13 +209,21 @@ def grow_around_centroid(
         for j in range(d):
             difference = centroid[j] - columns[j, seed]
             away += difference * difference
-        found, _ = nearest_in_shell(
-            columns, held, from_seed, centroid, np.sqrt(away), 1, -1, no_hints
-        )
-        places[count] = found[0]
-        from_seed[found[0]] = np.nan
+        away = np.sqrt(away)
+        best = -1
+        smallest = np.inf
+        for i in near:
+            if not np.isnan(from_seed[i]):
+                square = squared_distance(columns, i, centroid)
+                if square < smallest or (square == smallest and i < best):
+                    best = i
+                    smallest = square
+        if not np.sqrt(smallest) * (1.0 + 1e-9) + away < horizon:
+            best, _ = nearest_in_shell(columns, held, from_seed, centroid, away, -1, best)
+        places[count] = best
+        from_seed[best] = np.nan
         for j in range(d):
-            total[j] += columns[j, found[0]]
+            total[j] += columns[j, best]
             centroid[j] = total[j] / (count + 1)
     return places
 
@@ -280,6 +266,7 @@ def joining_by_neighbourhood(
     held: int,
     from_seed: Matrix,
     nearby: Labels,
+    k: int,
     members: Matrix,
     room: int,
     gamma: float,
@@ -287,13 +274,13 @@ def joining_by_neighbourhood(
 ) -> Labels:
     """Choose which of a group's next neighbours join it, by the rule of CV-MDAV.
 
-    ``nearby`` are the records nearest to the seed in this order: ``k`` that may join, and ``k``
-    more. One joins if it is nearer to the centroid of the group than ``gamma`` times its distance
-    from the centroid of itself (unless ``literal``) and its ``k`` nearest free records.
+    ``nearby`` are the records nearest to the seed in this order: ``k`` that may join, and at least
+    ``k`` more. One joins if it is nearer to the centroid of the group than ``gamma`` times its
+    distance from the centroid of itself (unless ``literal``) and its ``k`` nearest free records.
     Records that join are struck out in ``from_seed``.
     """
     d = columns.shape[0]
-    k = nearby.size // 2
+    horizon = np.sqrt(from_seed[nearby[-1]]) * (1.0 - 1e-9)
     point = np.empty(d)
     distances = np.empty(held)
     hinted = np.empty(nearby.size)
@@ -312,32 +299,26 @@ def joining_by_neighbourhood(
             to_group += (point[j] - total[j] / size) ** 2
         to_group = np.sqrt(to_group)
         # the records nearby tell how far the nearest can be at the most: often that is enough
-        hinted[:] = np.inf
         for place in range(nearby.size):
+            hinted[place] = np.nan
             if nearby[place] != candidate and not np.isnan(from_seed[nearby[place]]):
                 hinted[place] = squared_distance(columns, nearby[place], point)
-        hinted.sort()
-        bound = np.sqrt(hinted[:k]).sum() / (k if literal else k + 1)
+        chosen = nearby[nearest(hinted, nearby.size, k)]
+        bound, reach = 0.0, 0.0
+        for place in chosen:
+            square = squared_distance(columns, place, point)
+            bound += np.sqrt(square) / (k if literal else k + 1)
+            reach = max(reach, np.sqrt(square))
         if to_group >= gamma * bound * (1.0 + 1e-9):
             continue
-        away, reach = np.sqrt(from_seed[candidate]), np.sqrt(hinted[k - 1])
-        low = max(away - reach, 0.0) ** 2 * (1.0 - 1e-9)
-        high = (away + reach) ** 2 * (1.0 + 1e-9)
-        inside = 0  # of every eighth record
-        for i in range(0, held, 8):
-            inside += low <= from_seed[i] <= high
-        if SHELL_PAYS * 8 * inside < held:
-            for i in range(held):
-                distances[i] = np.nan
-                if low <= from_seed[i] <= high:
-                    distances[i] = squared_distance(columns, i, point)
-        else:
+        if not np.sqrt(from_seed[candidate]) + reach * (1.0 + 1e-9) < horizon:
             squared_distances(columns, held, point, distances)
             for other in joining[:joined]:
                 distances[other] = np.nan
-        distances[candidate] = np.nan
+            distances[candidate] = np.nan
+            chosen = nearest(distances, held, k)
         mean = np.zeros(d)
-        for place in np.sort(nearest(distances, held, k)):
+        for place in np.sort(chosen):
             mean += columns[:, place]
         if literal:
             mean /= k

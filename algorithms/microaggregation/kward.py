@@ -64,7 +64,7 @@ def _two_ends(x: Matrix, k: int) -> Labels:
     pool = Pool(x)
     one, other = pool.farthest_pair()
     pool.cut(one, k)
-    pool.cut(other if pool.labels[other] < 0 else pool.farthest_from(x[one]), k)
+    pool.cut(other if pool.labels[other] < 0 else pool.farthest_from_row(one), k)
     alone = pool.labels < 0
     labels = pool.labels.copy()
     labels[alone] = 2 + np.arange(alone.sum())

@@ -56,7 +56,7 @@ def cut_pairs(x: Matrix, k: int, *, first: Literal["lower", "higher"], grow: Gro
             one, other = other, one
         pool.cut(one, k, grow=grow)
         if pool.labels[other] >= 0:  # all distances tie, and it went with the first
-            other = pool.farthest_from(x[one])
+            other = pool.farthest_from_row(one)
         pool.cut(other, k, grow=grow)
     if len(pool) >= k:
         pool.cut_rest()

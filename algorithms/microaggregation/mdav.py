@@ -57,7 +57,7 @@ def mdav(
     """
     pool = Pool(x)
     while len(pool) >= 2 * k:
-        cut_opposites(pool, x, k, first)
+        cut_opposites(pool, k, first)
     if len(pool) >= k:
         pool.cut_rest()
     elif tail == "nearest":
@@ -67,18 +67,16 @@ def mdav(
     return pool.labels
 
 
-def cut_opposites(
-    pool: Pool, x: Matrix, k: int, first: Literal["farthest", "opposite"] = "farthest"
-) -> None:
+def cut_opposites(pool: Pool, k: int, first: Literal["farthest", "opposite"] = "farthest") -> None:
     """Do one round: cut a group around the farthest free row, and one around the row opposite."""
     one = pool.farthest_from(pool.centroid())
     if first == "opposite":
-        other = pool.farthest_from(x[one])
+        other = pool.farthest_from_row(one)
         pool.cut(other, k)
-        pool.cut(one if pool.labels[one] < 0 else pool.farthest_from(x[other]), k)
+        pool.cut(one if pool.labels[one] < 0 else pool.farthest_from_row(other), k)
     else:
         pool.cut(one, k)
-        pool.cut(pool.farthest_from(x[one]), k)
+        pool.cut(pool.farthest_from_row(one), k)
 
 
 METHOD = Method(run=mdav, paper="DT05")

@@ -42,7 +42,7 @@ def mdav1(x: Matrix, k: int) -> Labels:
     """
     pool = Pool(x)
     while len(pool) >= 2 * k:
-        cut_opposites(pool, x, k)
+        cut_opposites(pool, k)
     if len(pool) >= k:
         pool.cut(pool.farthest_from(pool.centroid()), k)
     pool.join_nearest()

@@ -41,7 +41,7 @@ def mdav_generic(x: Matrix, k: int) -> Labels:
     """
     pool = Pool(x)
     while len(pool) >= 3 * k:
-        cut_opposites(pool, x, k)
+        cut_opposites(pool, k)
     if len(pool) >= 2 * k:
         pool.cut(pool.farthest_from(pool.centroid()), k)
     pool.cut_rest()

@@ -22,7 +22,8 @@ from algorithms.types import Labels, Matrix
 COMPACT_BELOW = 0.75
 """Share of the records held that must be free; below it the gaps are closed."""
 
-NO_HINTS = np.empty(0, dtype=np.int64)
+NEAR = 4
+"""Records looked at first, in multiples of a group: those near a seed mostly settle its group."""
 
 Growth = Literal["seed", "centroid"]
 """Whether a group takes the records nearest to its seed, or nearest to its centroid so far."""
@@ -60,7 +61,7 @@ class Pool:
         self._groups = 0
         self._seed = -1  # of the group that was cut last
         self._distances = np.empty(n)
-        self._origin: Matrix | None = None  # the point that the distances were taken from
+        self._origin = -1  # the row that the distances were taken from, if it was a row
         self._radius: Matrix | None = None
         self._high, self._low = np.zeros(d), np.zeros(d)
         sum_exactly(self._columns, self._high, self._low)
@@ -76,6 +77,11 @@ class Pool:
     def farthest_from(self, point: Matrix) -> int:
         """Find the free record farthest from ``point``."""
         self._measure_from(point)
+        return int(self._rows[farthest(self._distances, self._held)])
+
+    def farthest_from_row(self, row: int) -> int:
+        """Find the free record farthest from the record ``row``, which may have been taken."""
+        self._measure_from_row(row)
         return int(self._rows[farthest(self._distances, self._held)])
 
     def by_distance_from(self, point: Matrix) -> list[int]:
@@ -100,18 +106,19 @@ class Pool:
         They are those nearest to ``row`` itself or, with ``grow="centroid"``, one after the other
         the one nearest to the centroid of the group so far. The record ``spare`` is left alone.
         """
-        self._measure_from(self._x[row])
-        place = self._place(row)
-        self._distances[place] = -1.0  # itself before any duplicate of it
+        self._measure_from_row(row)
+        self._distances[self._place(row)] = -1.0  # itself before any duplicate of it
         self.last, self._seed = [], row
         self._groups += 1
         if spare is not None:
             self._distances[self._place(spare)] = np.nan
-            self._origin = None  # these distances serve this group only
+            self._origin = -1  # these distances serve this group only
         if grow == "seed":
             self._take(nearest(self._distances, self._held, size))
             return
-        self._take(grow_around_centroid(self._columns, self._held, self._distances, place, size))
+        near = self._nearest_places(NEAR * size, sparing=spare is not None)
+        self._distances[near[0]] = 0.0
+        self._take(grow_around_centroid(self._columns, self._held, self._distances, near, size))
 
     def cut_rows(self, rows: Labels) -> None:
         """Form a group of the free records ``rows``."""
@@ -141,20 +148,19 @@ class Pool:
         """
         place = self._place(row)
         away = float(np.sqrt(self._distances[place]))
-        _, squares = nearest_in_shell(
-            self._columns, self._held, self._distances, self._x[row], away, 1, place, NO_HINTS
+        _, square = nearest_in_shell(
+            self._columns, self._held, self._distances, self._x[row], away, place, -1
         )
-        return float(squares[0])
+        return float(square)
 
     def extend_by_neighbourhood(self, k: int, largest: int, gamma: float, literal: bool) -> None:
         """Let the group cut last take free records as CV-MDAV does; ``2k`` records must be free."""
-        nearby = nearest(self._distances, self._held, 2 * k)
-        nearby = nearby[np.lexsort((nearby, self._distances[nearby]))]
         joining = joining_by_neighbourhood(
             self._columns,
             self._held,
             self._distances,
-            nearby,
+            self._nearest_places((1 + NEAR) * k),
+            k,
             self._x[self.last],
             min(largest - len(self.last), k),
             gamma,
@@ -180,9 +186,19 @@ class Pool:
             self.labels[row] = self.labels[grouped[_closest(records, self._x[row])]]
 
     def _measure_from(self, point: Matrix) -> None:
-        if self._origin is None or not np.array_equal(self._origin, point):
-            squared_distances(self._columns, self._held, point, self._distances)
-            self._origin = point.copy()
+        squared_distances(self._columns, self._held, point, self._distances)
+        self._origin = -1
+
+    def _measure_from_row(self, row: int) -> None:
+        if self._origin != row:
+            self._measure_from(self._x[row])
+            self._origin = row
+
+    def _nearest_places(self, count: int, *, sparing: bool = False) -> Labels:
+        """Find the places with the smallest distances, in order; fewer if fewer are free."""
+        places = nearest(self._distances, self._held, min(count, self._free - sparing))
+        ordered: Labels = places[np.lexsort((places, self._distances[places]))]
+        return ordered
 
     def _place(self, row: int) -> int:
         return int(np.searchsorted(self._rows[: self._held], row))
