@@ -48,7 +48,7 @@ def dbm(x: Matrix, k: int, *, eps: Annotated[float, Gt(0)] | None = None) -> Lab
     References
     ----------
     .. [DB13] Das and Borah, "A density-based micro aggregation technique for privacy-preserving
-       data mining", Int. J. Res. Eng. Technol. 2, special issue 2 (2013) 92-97.
+       data mining", Int. J. Res. Eng. Technol. 2, special issue 2 (2013).
 
     Examples
     --------

@@ -45,7 +45,7 @@ def multi_dsort(x: Matrix, k: int, *, sort: Literal["each_round", "once"] = "eac
     References
     ----------
     .. [MKM12] Mahmood, Kabir and Mustafa, "New multi-dimensional sorting based k-anonymity
-       microaggregation for statistical disclosure control", Proc. SecureComm (2012) 256-272.
+       microaggregation for statistical disclosure control", Proc. SecureComm (2012).
 
     Examples
     --------

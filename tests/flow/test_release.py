@@ -153,8 +153,9 @@ def test_a_disk_that_fails_once_is_tried_again(
     assert audit(request_of.register).faults == []
 
 
-@pytest.mark.parametrize("file_format", ["csv", "parquet"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "file_format"), [("mdav", "parquet"), *((method, "csv") for method in METHODS)]
+)
 def test_the_example_is_released_with_every_method(
     tmp_path: Path, method: str, file_format: str
 ) -> None:

@@ -1,15 +1,23 @@
-"""Reads printed tables and the benchmark sets."""
+"""Reads printed tables and the benchmark sets, and holds figures against prints."""
 
 import csv
 import os
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pytest
 
-from algorithms.types import Matrix
+from algorithms.microaggregation import METHODS
+from algorithms.microaggregation.partition import partition
+from algorithms.rounding.centroids import real_centroids
+from algorithms.standardisation import standardise
+from algorithms.types import Matrix, Partition
+from algorithms.utility.il import information_loss
 
 HERE = Path(__file__).parent
+VARIABLE = "MICRORELEASE_BENCHMARK_DATA"
 
 
 def printed(name: str) -> list[dict[str, str]]:
@@ -18,16 +26,41 @@ def printed(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def dataset(name: str) -> Matrix:
-    """Read a benchmark set with the columns that the papers use."""
-    folder = os.environ.get("MICRORELEASE_BENCHMARK_DATA")
-    if not folder:
-        pytest.skip("MICRORELEASE_BENCHMARK_DATA names no folder with the benchmark sets")
-    with (Path(folder) / f"{name}.csv").open(encoding="utf-8") as file:
+@cache
+def dataset(name: str, ten_attributes: bool = False) -> Matrix:
+    """Read a benchmark set, standardised, with the columns that the papers use."""
+    with (Path(os.environ[VARIABLE]) / f"{name}.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     used = [
         column
         for column in rows[0]
-        if name != "eia" or column == "UTILITYID" or column.endswith(("REVENUE", "SALES"))
+        if name != "eia"
+        or column.endswith(("REVENUE", "SALES"))
+        or (column == "UTILITYID" and not ten_attributes)
     ]
-    return np.array([[float(row[column]) for column in used] for row in rows])
+    return standardise(np.array([[float(row[column]) for column in used] for row in rows]))
+
+
+def measured(
+    name: str, k: int, method: str, options: dict[str, Any], ten_attributes: bool = False
+) -> tuple[Partition, Matrix, Matrix]:
+    """Group a benchmark set; return the groups, the set, and what would be published of it."""
+    x = dataset(name, ten_attributes)
+    groups = partition(x, k, METHODS[method], **options)
+    return groups, x, np.column_stack([real_centroids(column, groups) for column in x.T])
+
+
+def loss(
+    name: str, k: int, method: str, options: dict[str, Any], ten_attributes: bool = False
+) -> float:
+    """Measure the IL of a method on a benchmark set."""
+    _, x, published = measured(name, k, method, options, ten_attributes)
+    return information_loss(x, published)[0]
+
+
+def as_printed(value: float, text: str) -> bool:
+    """Tell whether a value agrees with a print, which may have been rounded or cut off."""
+    print_ = Decimal(text)
+    unit = Decimal(1).scaleb(int(print_.as_tuple().exponent))
+    exact = Decimal(value)
+    return print_ in (exact.quantize(unit, ROUND_HALF_UP), exact.quantize(unit, ROUND_DOWN))

@@ -1,0 +1,1 @@
+"""Measurements that anyone can repeat; each module is a command that prints its tables."""
