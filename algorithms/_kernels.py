@@ -8,7 +8,7 @@ record that was taken is NaN from then on, and no comparison ever chooses it.
 import numpy as np
 
 from algorithms._jit import kernel
-from algorithms.types import Labels, Matrix
+from algorithms.types import Labels, Mask, Matrix
 
 BLOCK = 1024
 """Records whose distances are summed together, few enough to stay in the nearest cache."""
@@ -337,34 +337,48 @@ def joining_by_neighbourhood(
 
 
 @kernel
-def farthest_pair(columns: Matrix, radius: Matrix, by_radius: Labels) -> tuple[int, int]:
-    """Find the two records farthest from each other; of equals the pair with the first records.
+def farthest_pair(
+    columns: Matrix,
+    held: int,
+    rows: Labels,
+    radius: Matrix,
+    reach: Matrix,
+    partner: Labels,
+    is_free: Mask,
+    distances: Matrix,
+) -> tuple[int, int]:
+    """Find the rows of the two records farthest from each other; of equals the first rows.
 
-    ``radius`` holds the distance of each record from one point and ``by_radius`` the records by
-    decreasing radius: no two records are farther apart than the sum of their radii.
+    ``reach`` holds for each row a bound on its squared distance from any free record. It is that
+    distance if the row's ``partner`` is free; since records only leave, it stays a bound if not,
+    and only rows whose bound is the largest are measured anew. ``radius`` holds the distance of
+    each row from one point; no two records are farther apart than the sum of theirs.
     """
-    largest = -1.0
-    first, second = -1, -1
-    bound = 0.0
-    point = np.empty(columns.shape[0])
-    for p in range(by_radius.size):
-        a = by_radius[p]
-        if np.isnan(columns[0, a]):
-            continue
-        if 2.0 * radius[a] < bound:
-            break
-        for j in range(columns.shape[0]):
-            point[j] = columns[j, a]
-        for q in range(p + 1, by_radius.size):
-            b = by_radius[q]
-            if radius[a] + radius[b] < bound:
-                break
-            square = squared_distance(columns, b, point)
-            if square < largest or np.isnan(square):
+    while True:
+        top = -1
+        widest = 0.0
+        for i in range(held):
+            row = rows[i]
+            if not is_free[row]:
                 continue
-            low, high = min(a, b), max(a, b)
-            if square > largest or low < first or (low == first and high < second):
-                first, second = low, high
-                largest = square
-                bound = np.sqrt(largest) * (1.0 - 1e-9)
-    return first, second
+            widest = max(widest, radius[row])
+            stale = partner[row] < 0 or not is_free[partner[row]]
+            # of equal bounds one that may be wrong comes first, and of right ones the lowest row
+            if top < 0 or reach[row] > reach[rows[top]]:
+                top = i
+            elif reach[row] == reach[rows[top]] and stale:
+                other = partner[rows[top]]
+                if other >= 0 and is_free[other]:
+                    top = i
+        row = rows[top]
+        if partner[row] >= 0 and is_free[partner[row]]:
+            return min(row, partner[row]), max(row, partner[row])
+        bound = (radius[row] + widest) ** 2 * (1.0 + 1e-9)
+        if bound < reach[row]:
+            reach[row] = bound
+            continue
+        squared_distances(columns, held, columns[:, top].copy(), distances)
+        distances[top] = np.nan
+        other = farthest(distances, held)
+        reach[row] = distances[other]
+        partner[row] = rows[other]

@@ -13,6 +13,9 @@ Matrix = NDArray[np.float64]
 Labels = NDArray[np.int64]
 """The group of each record, numbered from 0 without gaps."""
 
+Mask = NDArray[np.bool_]
+"""Yes or no for each record."""
+
 Order = NDArray[np.int64]
 """A path through the records: row numbers, each exactly once."""
 

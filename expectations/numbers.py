@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Mask = NDArray[np.bool_]
+from algorithms.types import Mask
 
 NUMBER = r"(?i)^\s*[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?)\s*$"
 """Text that is a number, infinite ones included: they get a sentence of their own."""

@@ -1,15 +1,12 @@
 """DBA-1, density-based algorithm, first stage."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from algorithms._jit import kernel
 from algorithms._kernels import nearest, squared_distances
 from algorithms.microaggregation.method import Method
 from algorithms.microaggregation.pool import Pool
-from algorithms.types import Labels, Matrix
-
-Mask = NDArray[np.bool_]
+from algorithms.types import Labels, Mask, Matrix
 
 
 def dba1(x: Matrix, k: int) -> Labels:

@@ -6,6 +6,8 @@ import numpy as np
 from annotated_types import Gt
 from scipy.spatial import cKDTree
 
+from algorithms._jit import kernel
+from algorithms._kernels import squared_distances
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
 from algorithms.types import Labels, Matrix
@@ -39,8 +41,7 @@ def dbm(x: Matrix, k: int, *, eps: Annotated[float, Gt(0)] | None = None) -> Lab
 
     Notes
     -----
-    Time O(n log n) in few dimensions for the clusters and O(n² d / k) for MDAV, memory O(n d) and
-    the neighbours of one row. Deterministic: a row near cores of several clusters joins the one
+    Time O(n² d), memory O(n d). Deterministic: a row near cores of several clusters joins the one
     with the lowest number, and clusters are numbered by their lowest core. A cluster that keeps
     fewer than ``k`` rows that way is dissolved like noise; where no cluster is left, all rows are
     one. The figures that the paper prints cannot be had; see ``docs/methods/dbm.md``.
@@ -55,7 +56,8 @@ def dbm(x: Matrix, k: int, *, eps: Annotated[float, Gt(0)] | None = None) -> Lab
     >>> dbm(np.array([[0.0], [9.0], [1.0], [8.0], [30.0]]), k=2, eps=1.5)
     array([0, 1, 0, 1, 1])
     """
-    clusters = _join_noise(x, _clusters(x, k, elbow(x, k) if eps is None else eps), k)
+    radius = elbow(x, k) if eps is None else eps
+    clusters = _join_noise(x, find_clusters(x.T.copy(order="C"), k, radius), k)
     labels = np.empty(len(x), dtype=np.int64)
     groups = 0
     for cluster in np.unique(clusters):
@@ -76,29 +78,39 @@ def elbow(x: Matrix, k: int) -> float:
     return float(max(curve[drop.argmax()], np.finfo(float).tiny))
 
 
-def _clusters(x: Matrix, k: int, eps: float) -> Labels:
+@kernel
+def find_clusters(columns: Matrix, k: int, eps: float) -> Labels:
     """Run DBSCAN; rows outside all clusters are noise."""
-    n = len(x)
-    tree = cKDTree(x)
-    core = tree.query_ball_point(x, eps, return_length=True) >= k
+    n = columns.shape[1]
+    distances = np.empty(n)
+    core = np.empty(n, dtype=np.bool_)
+    for row in range(n):
+        squared_distances(columns, n, columns[:, row].copy(), distances)
+        near = 0
+        for other in range(n):
+            near += distances[other] <= eps * eps
+        core[row] = near >= k
     labels = np.full(n, NOISE, dtype=np.int64)
+    waiting = np.empty(n, dtype=np.int64)
     clusters = 0
-    for row in np.flatnonzero(core):
-        if labels[row] != NOISE:
+    for start in range(n):
+        if not core[start] or labels[start] != NOISE:
             continue
-        labels[row] = clusters
-        waiting = [row]
-        while waiting:
-            for neighbour in tree.query_ball_point(x[waiting.pop()], eps):
-                if core[neighbour] and labels[neighbour] == NOISE:
-                    labels[neighbour] = clusters
-                    waiting.append(neighbour)
+        labels[start] = clusters
+        waiting[0] = start
+        count = 1
+        while count > 0:
+            count -= 1
+            squared_distances(columns, n, columns[:, waiting[count]].copy(), distances)
+            for other in range(n):
+                # a border row stays with the first cluster that finds it
+                if distances[other] <= eps * eps and labels[other] == NOISE:
+                    labels[other] = clusters
+                    if core[other]:
+                        waiting[count] = other
+                        count += 1
         clusters += 1
-    borders = labels.copy()
-    for row in np.flatnonzero(~core):
-        near = [labels[i] for i in tree.query_ball_point(x[row], eps) if core[i]]
-        borders[row] = min(near, default=NOISE)
-    return borders
+    return labels
 
 
 def _join_noise(x: Matrix, clusters: Labels, k: int) -> Labels:

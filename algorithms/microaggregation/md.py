@@ -30,8 +30,9 @@ def md(x: Matrix, k: int, *, first: Literal["lower", "higher"] = "lower") -> Lab
 
     Notes
     -----
-    Time up to O(n³ d / k), on heavy-tailed data far less: no two rows are farther apart than the
-    sum of their distances from the mean, which spares most pairs. Memory O(n d). Deterministic.
+    Time up to O(n³ d / k), in practice far less: each row remembers the farthest other, and is
+    measured anew only if that one has left and no other row may reach farther. Memory O(n d).
+    Deterministic.
 
     References
     ----------

@@ -95,10 +95,19 @@ class Pool:
         """Find the two free records farthest from each other, the lower row first."""
         if self._radius is None:
             self._radius = np.sqrt(((self._x - self._x.mean(axis=0)) ** 2).sum(axis=1))
-        radius = self._radius[self._rows[: self._held]]
-        by_radius = np.argsort(-radius, kind="stable")
-        first, second = farthest_pair(self._columns, radius, by_radius)
-        return int(self._rows[first]), int(self._rows[second])
+            self._reach = np.full(len(self._x), np.inf)
+            self._partner = np.full(len(self._x), -1, dtype=np.int64)
+        self._origin = -1
+        return farthest_pair(
+            self._columns,
+            self._held,
+            self._rows,
+            self._radius,
+            self._reach,
+            self._partner,
+            self.labels < 0,
+            self._distances,
+        )
 
     def cut(self, row: int, size: int, *, grow: Growth = "seed", spare: int | None = None) -> None:
         """Form a group of the free record ``row`` and ``size - 1`` free records near it.
