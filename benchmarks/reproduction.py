@@ -7,12 +7,10 @@ Run it with ``MICRORELEASE_BENCHMARK_DATA`` naming the folder of the benchmark s
 import argparse
 import os
 import sys
-from functools import cache
 from pathlib import Path
 
 from algorithms.risk.dld import distance_linkage
-from algorithms.utility.il import information_loss
-from tests.reference.printed import VARIABLE, as_printed, measured, printed
+from tests.reference.printed import VARIABLE, as_printed, loss, measured, printed
 from tests.reference.readings import (
     CLIPPED,
     MISPRINTS,
@@ -78,19 +76,14 @@ def compose() -> tuple[str, str]:
     return tally, page + "\n"
 
 
-@cache
-def _figures(dataset: str, k: str, name: str) -> tuple[float, float]:
-    reading = (READINGS | UNMEASURED)[name]
-    _, x, published = measured(
-        dataset, int(k), reading.method, reading.options, reading.ten_attributes
-    )
-    return information_loss(x, published)[0], distance_linkage(x, published)
+def _linked(dataset: str, k: str, reading: Reading) -> float:
+    _, x, published = measured(dataset, int(k), reading)
+    return distance_linkage(x, published)
 
 
 def ours(row: dict[str, str]) -> list[float]:
     """Measure a printed cell under every reading that may have given it, the default first."""
-    names = {id(reading): name for name, reading in (READINGS | UNMEASURED).items()}
-    return [_figures(row["dataset"], row["k"], names[id(one)])[0] for one in readings_of(row)]
+    return [loss(row["dataset"], int(row["k"]), reading) for reading in readings_of(row)]
 
 
 def agrees(row: dict[str, str]) -> bool:
@@ -154,8 +147,9 @@ def _everything() -> list[str]:
         for reading, one in (READINGS | UNMEASURED).items():
             if one.ten_attributes and name != "eia":
                 continue
-            cells = [_figures(name, k, reading) for k in GROUP_SIZES]
-            shown = " | ".join(f"{il:.4f} / {dld:.3f}" for il, dld in cells)
+            shown = " | ".join(
+                f"{loss(name, int(k), one):.4f} / {_linked(name, k, one):.3f}" for k in GROUP_SIZES
+            )
             lines.append(f"| {reading} | {_command(one)} | {shown} |")
     return lines
 

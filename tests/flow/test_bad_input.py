@@ -49,7 +49,7 @@ BAD: dict[str, tuple[Callable[[Request], None], dict[str, Any], int, str]] = {
         untouched,
         {"microaggregation": {"options": {"gamma": 0.2}}},
         10,
-        "gamma: no such key; the options of 'mdav' are: tail",
+        "gamma: no such key; the options of 'mdav' are: first, tail",
     ),
     "ordering for a method that uses none": (
         untouched,

@@ -5,7 +5,6 @@ import os
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from algorithms.rounding.centroids import real_centroids
 from algorithms.standardisation import standardise
 from algorithms.types import Matrix, Partition
 from algorithms.utility.il import information_loss
+from tests.reference.readings import Reading
 
 HERE = Path(__file__).parent
 VARIABLE = "MICRORELEASE_BENCHMARK_DATA"
@@ -41,20 +41,17 @@ def dataset(name: str, ten_attributes: bool = False) -> Matrix:
     return standardise(np.array([[float(row[column]) for column in used] for row in rows]))
 
 
-def measured(
-    name: str, k: int, method: str, options: dict[str, Any], ten_attributes: bool = False
-) -> tuple[Partition, Matrix, Matrix]:
+@cache
+def measured(name: str, k: int, reading: Reading) -> tuple[Partition, Matrix, Matrix]:
     """Group a benchmark set; return the groups, the set, and what would be published of it."""
-    x = dataset(name, ten_attributes)
-    groups = partition(x, k, METHODS[method], **options)
+    x = dataset(name, reading.ten_attributes)
+    groups = partition(x, k, METHODS[reading.method], **reading.options)
     return groups, x, np.column_stack([real_centroids(column, groups) for column in x.T])
 
 
-def loss(
-    name: str, k: int, method: str, options: dict[str, Any], ten_attributes: bool = False
-) -> float:
-    """Measure the IL of a method on a benchmark set."""
-    _, x, published = measured(name, k, method, options, ten_attributes)
+def loss(name: str, k: int, reading: Reading) -> float:
+    """Measure the IL of a reading on a benchmark set."""
+    _, x, published = measured(name, k, reading)
     return information_loss(x, published)[0]
 
 

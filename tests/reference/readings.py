@@ -6,7 +6,7 @@ from typing import Any
 TEN_ATTRIBUTES = "10 attrs, no UTILITYID"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself, and can be remembered by
 class Reading:
     """A method with options, on the benchmark sets as a paper used them."""
 

@@ -28,10 +28,7 @@ pytestmark = [
     "row", printed("measured.csv"), ids=lambda row: f"{row['dataset']}-{row['reading']}-{row['k']}"
 )
 def test_il_and_dld_are_as_measured(row: dict[str, str]) -> None:
-    reading = READINGS[row["reading"]]
-    groups, x, published = measured(
-        row["dataset"], int(row["k"]), reading.method, reading.options, reading.ten_attributes
-    )
+    groups, x, published = measured(row["dataset"], int(row["k"]), READINGS[row["reading"]])
     assert information_loss(x, published)[0] == pytest.approx(float(row["il"]), abs=5e-5)
     assert distance_linkage(x, published) == pytest.approx(float(row["dld"]), abs=5.1e-4)
     sizes = groups.sizes
@@ -60,10 +57,7 @@ def figures() -> list[object]:
 @pytest.mark.parametrize("row", figures())
 def test_il_is_as_printed(row: dict[str, str]) -> None:
     text = f"{float(row['il']):.2f}" if row["method"] in CLIPPED else row["il"]
-    found = [
-        loss(row["dataset"], int(row["k"]), one.method, one.options, one.ten_attributes)
-        for one in readings_of(row)
-    ]
+    found = [loss(row["dataset"], int(row["k"]), reading) for reading in readings_of(row)]
     assert any(as_printed(value, text) for value in found), found
 
 
@@ -73,5 +67,4 @@ def test_il_is_as_printed(row: dict[str, str]) -> None:
 def test_no_method_goes_below_the_proven_bound(row: dict[str, str]) -> None:
     bound = max(float(row["neighbour_bound"]), float(row["weighted_bound"]))
     for name in REPRODUCED:
-        one = READINGS[name]
-        assert loss(row["dataset"], int(row["k"]), one.method, one.options) > bound
+        assert loss(row["dataset"], int(row["k"]), READINGS[name]) > bound
