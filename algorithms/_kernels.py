@@ -354,29 +354,31 @@ def farthest_pair(
     and only rows whose bound is the largest are measured anew. ``radius`` holds the distance of
     each row from one point; no two records are farther apart than the sum of theirs.
     """
+    widest = 0.0
+    for i in range(held):
+        if is_free[rows[i]]:
+            widest = max(widest, radius[rows[i]])
     while True:
         top = -1
-        widest = 0.0
+        top_known = False
         for i in range(held):
             row = rows[i]
             if not is_free[row]:
                 continue
-            widest = max(widest, radius[row])
-            stale = partner[row] < 0 or not is_free[partner[row]]
+            known = partner[row] >= 0 and is_free[partner[row]]
+            if not known:
+                reach[row] = min(reach[row], (radius[row] + widest) ** 2 * (1.0 + 1e-9))
             # of equal bounds one that may be wrong comes first, and of right ones the lowest row
-            if top < 0 or reach[row] > reach[rows[top]]:
+            if (
+                top < 0
+                or reach[row] > reach[rows[top]]
+                or (reach[row] == reach[rows[top]] and top_known and not known)
+            ):
                 top = i
-            elif reach[row] == reach[rows[top]] and stale:
-                other = partner[rows[top]]
-                if other >= 0 and is_free[other]:
-                    top = i
+                top_known = known
         row = rows[top]
-        if partner[row] >= 0 and is_free[partner[row]]:
+        if top_known:
             return min(row, partner[row]), max(row, partner[row])
-        bound = (radius[row] + widest) ** 2 * (1.0 + 1e-9)
-        if bound < reach[row]:
-            reach[row] = bound
-            continue
         squared_distances(columns, held, columns[:, top].copy(), distances)
         distances[top] = np.nan
         other = farthest(distances, held)
