@@ -38,12 +38,14 @@ def described(function: Callable[..., Any]) -> list[str]:
     """
     schema = options_of(function).model_json_schema()
     return [
-        f"{name}: {_accepted(facts)}, default {facts['default']!r}"
+        f"{name}: {_accepted(facts)}, default {_shown(facts['default'])}"
         for name, facts in schema.get("properties", {}).items()
     ]
 
 
 def _accepted(facts: dict[str, Any]) -> str:
+    if "anyOf" in facts:
+        return " or ".join(_accepted(choice) for choice in facts["anyOf"])
     if "enum" in facts:
         return " or ".join(repr(value) for value in facts["enum"])
     bounds = {
@@ -53,4 +55,12 @@ def _accepted(facts: dict[str, Any]) -> str:
         "exclusiveMaximum": "below",
     }
     limits = [f"{words} {facts[key]}" for key, words in bounds.items() if key in facts]
-    return " ".join([str(facts.get("type", "value")), *limits])
+    kind = {"null": "none"}.get(facts["type"], facts["type"])
+    return " ".join([kind, *limits])
+
+
+def _shown(value: Any) -> str:
+    """Write a value as a spec would."""
+    return (
+        "none" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
+    )

@@ -131,24 +131,29 @@ def audit(found: Audit) -> None:
 
 
 def methods(found: Mapping[str, tuple[Method, list[str]]]) -> None:
-    """Print the methods with their options."""
+    """Print the methods with their options and their papers."""
     console = Console(highlight=False, soft_wrap=True)
     for name, (method, options) in found.items():
         path = "; reads a path, so name an ordering" if method.along_path else ""
-        console.print(
-            f"[bold]{name}[/]  {escape(_first_line(method.run))} \\[{method.paper}]{path}"
-        )
-        for option in options:
-            console.print(f"    {escape(option)}")
+        console.print(f"[bold]{name}[/]  {escape(_first_line(method.run))}{path}")
+        for line in [*options, _reference(method.run, method.paper)]:
+            console.print(f"    {escape(line)}")
 
 
 def orderings(found: Mapping[str, Ordering]) -> None:
-    """Print the orderings."""
+    """Print the orderings and their papers."""
     console = Console(highlight=False, soft_wrap=True)
     console.print("\norderings, for methods that read a path:")
     for name, ordering in found.items():
-        console.print(f"[bold]{name}[/]  {escape(_first_line(ordering.run))} \\[{ordering.paper}]")
+        console.print(f"[bold]{name}[/]  {escape(_first_line(ordering.run))}")
+        console.print(f"    {escape(_reference(ordering.run, ordering.paper))}")
 
 
 def _first_line(function: object) -> str:
     return (function.__doc__ or "").split("\n", 1)[0].replace("``", "")
+
+
+def _reference(function: object, paper: str) -> str:
+    """Take a paper from the references of a docstring."""
+    _, _, after = (function.__doc__ or "").partition(f".. [{paper}] ")
+    return f"[{paper}] " + " ".join(after.split("\n\n", 1)[0].split())

@@ -139,12 +139,18 @@ def test_the_schema_explains_every_field() -> None:
 
 def test_options_are_learned_from_the_signature() -> None:
     def method(
-        x: Any, k: int, *, gamma: Annotated[float, Ge(0), Lt(1)] = 0.2, fast: bool = True
+        x: Any,
+        k: int,
+        *,
+        gamma: Annotated[float, Ge(0), Lt(1)] = 0.2,
+        fast: bool = True,
+        eps: Annotated[float, Ge(0)] | None = None,
     ) -> None: ...
 
     assert described(method) == [
         "gamma: number at least 0 below 1, default 0.2",
-        "fast: boolean, default True",
+        "fast: boolean, default true",
+        "eps: number at least 0 or none, default none",
     ]
     with pytest.raises(ValueError, match="gamma"):
         options_of(method).model_validate({"gamma": 1.0})
