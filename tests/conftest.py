@@ -21,6 +21,8 @@ settings.register_profile(
     "microrelease",
     deadline=None,  # the first example compiles kernels
     derandomize=True,
+    # kernels as plain Python, for coverage, are hundreds of times slower
+    max_examples=10 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 100,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("microrelease")

@@ -85,7 +85,8 @@ def _divide(x: Matrix, k: int, fuzziness: float, restarts: int, iterations: int)
     best: tuple[int, Labels, Matrix] | None = None
     for _ in range(restarts):
         centres = far_apart(x, clusters)
-        nearest = settle(x, centres, fuzziness, iterations)
+        settle(x, centres, fuzziness, iterations)
+        nearest = nearest_centres(x, centres)
         sizes = np.bincount(nearest, minlength=clusters)
         enough = sizes >= k
         if enough.sum() > 1:
@@ -134,52 +135,56 @@ def far_apart(x: Matrix, count: int) -> Matrix:
 
 
 @kernel
-def settle(x: Matrix, centres: Matrix, fuzziness: float, iterations: int) -> Labels:
-    """Iterate fuzzy c-means, moving ``centres`` in place; return the nearest of each row."""
+def settle(x: Matrix, centres: Matrix, fuzziness: float, iterations: int) -> None:
+    """Iterate fuzzy c-means, moving ``centres`` in place until they settle."""
     n, d = x.shape
     count = centres.shape[0]
     squares = np.empty(count)
     weights = np.empty(count)
-    nearest = np.zeros(n, dtype=np.int64)
     power = 1.0 / (fuzziness - 1.0)
-    for iteration in range(iterations + 1):
+    for _ in range(iterations):
         sums = np.zeros((count, d))
-        totals = np.zeros(count)
+        totals = np.full(count, np.finfo(np.float64).tiny)
         for row in range(n):
-            best = 0
             for c in range(count):
-                square = 0.0
+                squares[c] = 0.0
                 for j in range(d):
                     difference = x[row, j] - centres[c, j]
-                    square += difference * difference
-                squares[c] = square
-                if square < squares[best]:
-                    best = c
-            nearest[row] = best
-            all_weights = 0.0
+                    squares[c] += difference * difference
+            smallest = squares.min()
             for c in range(count):
                 # relative to the nearest, so that nothing overflows; at a centre only that counts
-                if squares[c] == squares[best]:
-                    weights[c] = 1.0
-                else:
-                    weights[c] = (squares[best] / squares[c]) ** power
-                all_weights += weights[c]
+                weights[c] = 1.0 if squares[c] == smallest else (smallest / squares[c]) ** power
+            weights /= weights.sum()
             for c in range(count):
-                weight = (weights[c] / all_weights) ** fuzziness
+                weight = weights[c] ** fuzziness
                 totals[c] += weight
                 for j in range(d):
                     sums[c, j] += weight * x[row, j]
-        if iteration == iterations:
-            break
         shift = 0.0
         for c in range(count):
-            if totals[c] > 0.0:
-                for j in range(d):
-                    moved = sums[c, j] / totals[c]
-                    shift = max(shift, abs(moved - centres[c, j]))
-                    centres[c, j] = moved
+            for j in range(d):
+                moved = sums[c, j] / totals[c]
+                shift = max(shift, abs(moved - centres[c, j]))
+                centres[c, j] = moved
         if shift < SETTLED:
             break
+
+
+@kernel
+def nearest_centres(x: Matrix, centres: Matrix) -> Labels:
+    """Find the nearest centre of each row; the first of equals."""
+    nearest = np.empty(x.shape[0], dtype=np.int64)
+    for row in range(x.shape[0]):
+        smallest = np.inf
+        for c in range(centres.shape[0]):
+            square = 0.0
+            for j in range(x.shape[1]):
+                difference = x[row, j] - centres[c, j]
+                square += difference * difference
+            if square < smallest:
+                smallest = square
+                nearest[row] = c
     return nearest
 
 

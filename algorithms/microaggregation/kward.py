@@ -113,7 +113,7 @@ def merge(x: Matrix, labels: Labels, k: int) -> Labels:
             if best < 0 or cost[group] < cost[best]:
                 best = group
         one, other = min(best, partner[best]), max(best, partner[best])
-        small -= (sizes[one] < k) + (sizes[other] < k)
+        small -= int(sizes[one] < k) + int(sizes[other] < k)
         total = sizes[one] + sizes[other]
         for j in range(d):
             centroids[one, j] = (
@@ -124,20 +124,10 @@ def merge(x: Matrix, labels: Labels, k: int) -> Labels:
         into[other] = one
         small += total < k
         stale[one] = True
+        # a union is no nearer to a third group than the nearer of its parts was (Ward's rise is
+        # reducible), so that only groups which had one of them for a partner must look again
         for group in range(groups):
-            if sizes[group] == 0 or sizes[group] >= k or stale[group]:
-                continue
-            if partner[group] == one or partner[group] == other:
-                stale[group] = True
-                continue
-            square = 0.0
-            for j in range(d):
-                difference = centroids[group, j] - centroids[one, j]
-                square += difference * difference
-            rise = square * sizes[group] * total / (sizes[group] + total)
-            if rise < cost[group] or (rise == cost[group] and one < partner[group]):
-                cost[group] = rise
-                partner[group] = one
+            stale[group] = stale[group] or partner[group] == one or partner[group] == other
     numbers = np.full(groups, -1, dtype=np.int64)
     merged = np.empty(n, dtype=np.int64)
     count = 0

@@ -99,6 +99,12 @@ def test_integer_centroids_are_exact(values: list[int], small: bool) -> None:
         assert set(found[labels == group].tolist()) == {away if mean >= 0 else -away}
 
 
+def test_integer_centroids_are_exact_beyond_64_bits() -> None:
+    column = np.array([2**62, 2**62 - 1, -(2**62), 1 - 2**62])
+    found = integer_centroids(column, Partition(np.array([0, 0, 1, 1]), k=2))
+    assert found.tolist() == [2**62, 2**62, -(2**62), -(2**62)]
+
+
 def test_real_centroids_average_groups() -> None:
     values = np.array([1e9 + 0.1, 1e9 + 0.3, -5.0, 5.0])
     found = real_centroids(values, Partition(np.array([0, 0, 1, 1]), k=2))

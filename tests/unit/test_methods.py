@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.dbm import dbm, elbow
-from algorithms.microaggregation.fcm import far_apart, fcm, settle
+from algorithms.microaggregation.fcm import far_apart, fcm, nearest_centres, settle
 from algorithms.microaggregation.kward import merge
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.mdav1 import mdav1
@@ -102,6 +102,14 @@ def test_ward_merges_as_its_slow_twin_does(problem: tuple[Matrix, int], seed: in
     assert found == oracles.ward(x, np.arange(len(x)), k)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_ward_merges_many_rows_as_its_slow_twin_does(seed: int) -> None:
+    x = np.random.default_rng(seed).lognormal(size=(30, 2))
+    groups = merge(x, np.arange(30), 4)
+    found = sorted(np.flatnonzero(groups == g).tolist() for g in range(groups.max() + 1))
+    assert found == oracles.ward(x, np.arange(30), 4)
+
+
 @given(problem=problems())
 def test_a_forest_equals_its_slow_twin(problem: tuple[Matrix, int]) -> None:
     x, k = problem
@@ -125,10 +133,10 @@ def test_fuzzy_c_means_follows_its_formulas() -> None:
     x = np.random.default_rng(3).normal(size=(40, 2))
     start = far_apart(x, 4) + 0.1  # no row lies on a centre
     centres = start.copy()
-    nearest = settle(x, centres, 1.7, 6)
+    settle(x, centres, 1.7, 6)
     assert centres == pytest.approx(oracles.fuzzy(x, start, 1.7, 6))
     squares = ((x[:, None, :] - centres[None]) ** 2).sum(axis=2)
-    assert nearest.tolist() == squares.argmin(axis=1).tolist()
+    assert nearest_centres(x, centres).tolist() == squares.argmin(axis=1).tolist()
 
 
 def test_first_centres_are_far_apart() -> None:
@@ -147,6 +155,18 @@ def test_fuzzy_c_means_finds_clusters() -> None:
     labels = fcm(x, 5)
     assert [len(set(labels[start : start + 5])) for start in (0, 5, 10, 15)] == [1, 1, 1, 1]
     assert len(set(labels)) == 4
+
+
+def test_rows_of_clusters_too_small_join_the_nearest_one() -> None:
+    x = np.array([[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3], [99.0]])
+    assert fcm(x, 3, restarts=1).tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_bounded_restarts_give_groups_of_k_on_heavy_tails(k: int) -> None:
+    x = np.random.default_rng(k).lognormal(0.0, 1.5, size=(70, 2))
+    sizes = np.bincount(fcm(x, k, fuzziness=2.0, restarts=8, iterations=5))
+    assert sizes.min() >= k
 
 
 def test_dbscan_tells_cores_borders_and_noise() -> None:
