@@ -8,6 +8,7 @@ from scipy.spatial import cKDTree
 
 from algorithms._jit import kernel
 from algorithms._kernels import squared_distances
+from algorithms.microaggregation.divide import split_large
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
 from algorithms.types import Labels, Matrix
@@ -58,14 +59,7 @@ def dbm(x: Matrix, k: int, *, eps: Annotated[float, Gt(0)] | None = None) -> Lab
     """
     radius = elbow(x, k) if eps is None else eps
     clusters = _join_noise(x, find_clusters(x.T.copy(order="C"), k, radius), k)
-    labels = np.empty(len(x), dtype=np.int64)
-    groups = 0
-    for cluster in np.unique(clusters):
-        members = np.flatnonzero(clusters == cluster)
-        parts = mdav(x[members], k)
-        labels[members] = groups + parts
-        groups += int(parts.max()) + 1
-    return labels
+    return split_large(x, clusters, k, mdav)
 
 
 def elbow(x: Matrix, k: int) -> float:

@@ -1,11 +1,13 @@
 """FCM, fuzzy c-means with clusters of at least k."""
 
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
 from algorithms._jit import kernel
+from algorithms.microaggregation.divide import split_until_small
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
 from algorithms.types import Labels, Matrix
@@ -66,17 +68,11 @@ def fcm(
     >>> fcm(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), k=2)
     array([0, 1, 0, 1, 1])
     """
-    labels = np.zeros(len(x), dtype=np.int64)
-    groups = 1
-    large = [np.arange(len(x))] if len(x) >= 2 * k else []
-    while large:
-        rows = large.pop()
-        parts = _divide(x[rows], k, fuzziness, restarts, iterations)
-        numbers = np.append(labels[rows[0]], groups + np.arange(parts.max()))
-        labels[rows] = numbers[parts]
-        groups += int(parts.max())
-        large += [rows[parts == part] for part in np.flatnonzero(np.bincount(parts) >= 2 * k)]
-    return np.unique(labels, return_inverse=True)[1]
+    return split_until_small(
+        x,
+        k,
+        partial(_divide, fuzziness=fuzziness, restarts=restarts, iterations=iterations),
+    )
 
 
 def _divide(x: Matrix, k: int, fuzziness: float, restarts: int, iterations: int) -> Labels:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from algorithms._jit import kernel
+from algorithms.microaggregation.divide import split_until_small
 from algorithms.microaggregation.method import Method
 from algorithms.microaggregation.pool import Pool
 from algorithms.types import Labels, Matrix
@@ -45,18 +46,7 @@ def kward(x: Matrix, k: int) -> Labels:
     >>> kward(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), k=2)
     array([0, 1, 0, 1, 1])
     """
-    labels = np.zeros(len(x), dtype=np.int64)
-    groups = 1
-    large = [np.arange(len(x))] if len(x) >= 2 * k else []
-    while large:
-        rows = large.pop()
-        parts = merge(x[rows], _two_ends(x[rows], k), k)
-        numbers = np.append(labels[rows[0]], groups + np.arange(parts.max()))
-        labels[rows] = numbers[parts]
-        groups += int(parts.max())
-        sizes = np.bincount(parts)
-        large += [rows[parts == part] for part in np.flatnonzero(sizes >= 2 * k)]
-    return np.unique(labels, return_inverse=True)[1]
+    return split_until_small(x, k, lambda rows, k: merge(rows, _two_ends(rows, k), k))
 
 
 def _two_ends(x: Matrix, k: int) -> Labels:

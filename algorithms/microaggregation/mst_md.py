@@ -1,8 +1,11 @@
 """M-d, minimum spanning tree partitioning with MD inside large components."""
 
+from functools import partial
+
 import numpy as np
 
 from algorithms._jit import kernel
+from algorithms.microaggregation.divide import split_large
 from algorithms.microaggregation.md import cut_pairs
 from algorithms.microaggregation.method import Method
 from algorithms.types import Labels, Matrix
@@ -44,18 +47,7 @@ def mst_md(x: Matrix, k: int) -> Labels:
     """
     parents, lengths, order = grow_tree(x.T.copy(order="C"))
     components = cut_edges(parents, lengths, order, k)
-    labels = np.empty(len(x), dtype=np.int64)
-    groups = 0
-    for component in range(components.max() + 1):
-        members = np.flatnonzero(components == component)
-        if len(members) < 2 * k:
-            labels[members] = groups
-            groups += 1
-        else:
-            parts = cut_pairs(x[members], k, first="lower", grow="centroid")
-            labels[members] = groups + parts
-            groups += int(parts.max()) + 1
-    return labels
+    return split_large(x, components, k, partial(cut_pairs, first="lower", grow="centroid"))
 
 
 @kernel

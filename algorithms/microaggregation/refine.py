@@ -1,14 +1,11 @@
 """The second stage that DBA-2, MDAV-2 and TFRP-2 share: dissolve groups, then split large ones."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from algorithms._jit import kernel
+from algorithms.microaggregation.divide import Split, split_large
 from algorithms.microaggregation.pool import centroids_of
 from algorithms.types import Labels, Matrix
-
-Split = Callable[[Matrix, int], Labels]
 
 
 def dissolve_and_split(
@@ -35,14 +32,7 @@ def dissolve_and_split(
     """
     refined = labels.copy()
     dissolve(x, refined, centroids_of(x, labels), np.bincount(labels), largest or len(x))
-    refined = np.unique(refined, return_inverse=True)[1]
-    groups = refined.max() + 1
-    for group in np.flatnonzero(np.bincount(refined) >= 2 * k):
-        members = np.flatnonzero(refined == group)
-        parts = split(x[members], k)
-        refined[members] = np.where(parts == 0, group, groups + parts - 1)
-        groups += parts.max()
-    return refined
+    return split_large(x, refined, k, split)
 
 
 @kernel
