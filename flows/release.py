@@ -41,6 +41,12 @@ class Outcome:
     folder: Path | None = None
     manifest: Path | None = None
     record: dict[str, Any] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    def timed_record(self) -> dict[str, Any]:
+        """Say what the manifest says of the attempt, up to now."""
+        seconds = round(time.monotonic() - self.started, 3)
+        return {**self.record, "ended": now(), "seconds": seconds}
 
 
 observers: list[Callable[[Outcome], None]] = []
@@ -84,7 +90,6 @@ def release(spec: ReleaseSpec, dry_run: bool = False) -> State[None]:
 
 def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
     log = get_run_logger()
-    started = time.monotonic()
     record = outcome.record
     record.update(
         release=spec.release.model_dump(mode="json"),
@@ -122,8 +127,7 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
         outcome.sentence = "approved; a dry run publishes and records nothing"
         return
 
-    record["seconds"] = round(time.monotonic() - started, 3)
-    publication = publish(masked, judgement.approval, spec, record)
+    publication = publish(masked, judgement.approval, spec, outcome.timed_record())
     outcome.folder, outcome.manifest = publication.folder, publication.manifest
     outcome.sentence = (
         "already published with the same bytes; nothing was changed"
@@ -135,7 +139,7 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
 def _keep_record(spec: ReleaseSpec, outcome: Outcome) -> None:
     """Enter a blocked or failed attempt into the register, if that can be written."""
     decision = BLOCKED if isinstance(outcome.error, RefusedError) else FAILED
-    record = {**outcome.record, "decision": decision, "reason": outcome.sentence, "ended": now()}
+    record = {**outcome.timed_record(), "decision": decision, "reason": outcome.sentence}
     try:
         outcome.manifest = guarded("record", record_attempt)(spec, record)
     except ReleaseError as error:

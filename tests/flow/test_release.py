@@ -88,6 +88,8 @@ def test_a_blocked_release_leaves_no_public_file_and_is_recorded(
     assert manifest["decision"] == "blocked"
     assert "IL is" in manifest["reason"]
     assert manifest["measures"]["il"] > 1.0
+    assert manifest["seconds"] >= 0
+    assert manifest["started"] <= manifest["ended"]
 
 
 def test_prefect_shows_published_and_blocked_by_name(request_of: Request) -> None:
