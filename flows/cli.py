@@ -138,10 +138,12 @@ def _run(options: argparse.Namespace) -> int:
         outcomes: list[Outcome] = []
         listeners.append(listener)
         observers.append(outcomes.append)
-        with _prefect_faults_in_words():
-            release(spec, dry_run=options.dry_run, return_state=True)
-        listeners.remove(listener)
-        observers.remove(outcomes.append)
+        try:
+            with _prefect_faults_in_words():
+                release(spec, dry_run=options.dry_run, return_state=True)
+        finally:
+            listeners.remove(listener)
+            observers.pop()
     if not outcomes:
         raise ReleaseError("Prefect ended the run before its first stage; see its log")
     outcome = outcomes[0]

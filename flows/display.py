@@ -66,23 +66,10 @@ def stages(spec: ReleaseSpec) -> Iterator[Listener]:
                 begun = True
             if seconds is None:
                 progress.reset(bar, description=name)
-            elif name in STAGES:
+            else:
                 progress.console.print(f"  {name:<16}{seconds:8.2f} s")
 
         yield listener
-
-
-STAGES = (
-    "ingest",
-    "validate",
-    "standardise",
-    "order",
-    "microaggregate",
-    "round_integers",
-    "evaluate",
-    "judge",
-    "publish",
-)
 
 
 def verdicts(found: tuple[Verdict, ...]) -> None:

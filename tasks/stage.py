@@ -52,9 +52,25 @@ def stage(
             retry_delay_seconds=2,
             retry_condition_fn=_is_transient,
             **CONFIDENTIAL,
-        )(guarded(name, function))
+        )(guarded(name, announced(name, function)))
 
     return decorate
+
+
+def announced(name: str, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Tell the listeners when a stage starts, and how long it took if it passed."""
+
+    @functools.wraps(function)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        started = time.monotonic()
+        for listener in listeners:
+            listener(name, None)
+        result = function(*args, **kwargs)
+        for listener in listeners:
+            listener(name, time.monotonic() - started)
+        return result
+
+    return call
 
 
 def guarded(name: str, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -62,21 +78,14 @@ def guarded(name: str, function: Callable[Parameters, Result]) -> Callable[Param
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        started = time.monotonic()
-        for listener in listeners:
-            listener(name, None)
         try:
-            result = function(*args, **kwargs)
+            return function(*args, **kwargs)
         except ReleaseError as error:
             # the traceback and what it was raised from hold frames full of microdata
             reduced: ReleaseError = error.with_traceback(None)
             reduced.__cause__ = reduced.__context__ = None
         except Exception as error:  # whatever it is, its text must not escape
             reduced = _reduced(name, error)
-        else:
-            for listener in listeners:
-                listener(name, time.monotonic() - started)
-            return result
         raise reduced
 
     return call

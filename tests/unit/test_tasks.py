@@ -17,7 +17,7 @@ from tasks.judge import judge
 from tasks.microaggregate import microaggregate
 from tasks.order import order
 from tasks.round_integers import round_integers
-from tasks.stage import CONFIDENTIAL, guarded, listeners, stage
+from tasks.stage import CONFIDENTIAL, announced, guarded, listeners, stage
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request
@@ -275,7 +275,7 @@ def test_listeners_hear_of_stages() -> None:
 
     listeners.append(listener)
     try:
-        assert guarded("think", lambda: 42)() == 42
+        assert announced("think", lambda: 42)() == 42
     finally:
         listeners.remove(listener)
     assert heard == [("think", True), ("think", False)]
