@@ -56,6 +56,16 @@ def request_of(tmp_path: Path) -> "Request":
     return Request(tmp_path)
 
 
+@pytest.fixture
+def published(request_of: "Request") -> "Request":
+    """Publish the small release."""
+    from tasks.publish import publish
+    from tests.publishing import candidate
+
+    publish.fn(*candidate(request_of))
+    return request_of
+
+
 class Request:
     """A small release on disk, to be spoiled by tests."""
 

@@ -1,0 +1,39 @@
+"""Does everything that comes before a publication, for tests of what comes after."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from expectations.gate import Approval
+from expectations.spec import ReleaseSpec
+from tasks.evaluate import evaluate
+from tasks.ingest import ingest
+from tasks.judge import judge
+from tasks.microaggregate import microaggregate
+from tasks.round_integers import round_integers
+from tasks.shelves.register import Register
+from tasks.standardise import standardise
+from tasks.validate import validate
+from tests.conftest import Request
+
+Candidate = tuple[pd.DataFrame, Approval, ReleaseSpec, dict[str, Any]]
+
+
+def candidate(request_of: Request, **sections: Any) -> Candidate:
+    """Do everything that comes before publication."""
+    spec = request_of.load(**sections)
+    table = validate.fn(ingest.fn(spec).frame, spec).frame
+    x = standardise.fn(table, spec.columns)
+    groups = microaggregate.fn(x, spec.microaggregation)
+    masked = round_integers.fn(table, groups, spec.columns)
+    approval = judge.fn(table, masked, evaluate.fn(table, masked, spec.columns), spec).approval
+    return masked, approval, spec, {"release": spec.release.model_dump(mode="json")}
+
+
+def events(request_of: Request) -> list[str]:
+    return [entry["event"] for entry in Register(request_of.register).chain().entries]
+
+
+def folder_of(request_of: Request) -> Path:
+    return request_of.public / "small" / "2026-Q3"

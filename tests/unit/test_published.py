@@ -1,0 +1,115 @@
+"""The verifier, on folders that are consistent in themselves and yet wrong."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from algorithms.errors import IntegrityError
+from expectations.published import checksums, verify
+from tests.conftest import Request
+from tests.publishing import folder_of
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    path = folder / "datapackage.json"
+    package = json.loads(path.read_bytes())
+    change(package)
+    path.write_text(json.dumps(package), encoding="utf-8")
+
+
+def reseal(folder: Path, table: pa.Table, csv: bytes | None = None) -> None:
+    """Put other records into a folder and describe them truly."""
+    pyarrow.parquet.write_table(table, folder / "data.parquet")
+    if csv is None:
+        pyarrow.csv.write_csv(table, folder / "data.csv")
+    else:
+        (folder / "data.csv").write_bytes(csv)
+
+    def describe(package: dict[str, Any]) -> None:
+        for resource in package["resources"]:
+            path = folder / resource["path"]
+            resource["bytes"] = path.stat().st_size
+            resource["hash"] = f"sha256:{checksums(folder)[path.name]}"
+
+    rewrite(folder, describe)
+
+
+def table_of(folder: Path) -> pa.Table:
+    return pyarrow.parquet.read_table(folder / "data.parquet")
+
+
+def replace_column(folder: Path, name: str, values: pa.Array) -> pa.Table:
+    table = table_of(folder)
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+FORGERIES: list[tuple[str, Any, str]] = [
+    (
+        "a group too small",
+        lambda f: reseal(f, replace_column(f, "staff", pa.array(range(7)))),
+        "must stand in 3 rows; one stands in 1",
+    ),
+    (
+        "rows removed",
+        lambda f: reseal(f, table_of(f).slice(1)),
+        "there must be 7 rows; there are 6",
+    ),
+    ("a column removed", lambda f: reseal(f, table_of(f).drop(["zone"])), "does not have the col"),
+    (
+        "another type",
+        lambda f: reseal(f, replace_column(f, "staff", table_of(f)["staff"].cast(pa.float64()))),
+        "column 'staff' must be of type integer; it is number",
+    ),
+    (
+        "a missing value",
+        lambda f: reseal(f, replace_column(f, "sales", pa.nulls(7, pa.float64()))),
+        "quasi-identifier 'sales' must have no missing values; 7 are",
+    ),
+    (
+        "files that differ",
+        lambda f: reseal(f, table_of(f), (f / "data.csv").read_bytes().replace(b"007", b"008")),
+        "do not hold the same records",
+    ),
+    (
+        "a file that is no CSV",
+        lambda f: reseal(f, table_of(f), b"zone,staff\nx\n"),
+        "data.csv cannot be read",
+    ),
+    ("k = 1", lambda f: rewrite(f, lambda p: p["microrelease"].update(k=1)), "not a description"),
+    ("no claims", lambda f: rewrite(f, lambda p: p.pop("microrelease")), "not a description"),
+    ("no resources", lambda f: rewrite(f, lambda p: p.update(resources=[])), "not a description"),
+    ("no JSON", lambda f: (f / "datapackage.json").write_text("{"), "not a description"),
+]
+
+
+@pytest.mark.parametrize(
+    ("forge", "words"), [forgery[1:] for forgery in FORGERIES], ids=[f[0] for f in FORGERIES]
+)
+def test_the_verifier_believes_nothing_but_the_bytes(
+    published: Request, forge: Any, words: str
+) -> None:
+    forge(folder_of(published))
+    with pytest.raises(IntegrityError) as raised:
+        verify(folder_of(published))
+    assert words in str(raised.value)
+
+
+def test_a_parquet_file_that_cannot_be_read_is_no_release(published: Request) -> None:
+    folder = folder_of(published)
+    table = table_of(folder)
+    reseal(folder, table)
+    (folder / "data.parquet").write_bytes(b"not Parquet")
+
+    def describe(package: dict[str, Any]) -> None:
+        package["resources"][1]["bytes"] = len(b"not Parquet")
+        package["resources"][1]["hash"] = f"sha256:{checksums(folder)['data.parquet']}"
+
+    rewrite(folder, describe)
+    with pytest.raises(IntegrityError, match=r"data.parquet cannot be read"):
+        verify(folder)
