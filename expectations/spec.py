@@ -1,7 +1,7 @@
 """Of the request: one reviewed YAML file says everything that changes a result."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -180,6 +180,8 @@ class Microaggregation(BaseModel):
     """Each published record stands for at least this many."""
     ordering: Annotated[str, named_in(ORDERINGS)] | None = None
     """Path for a method that cuts one, and for no other."""
+    ordering_options: dict[str, Any] = {}
+    """The ordering's own options; `microrelease methods` lists them."""
     options: dict[str, Any] = {}
     """The method's own options; `microrelease methods` lists them."""
 
@@ -189,12 +191,12 @@ class Microaggregation(BaseModel):
         if method.along_path != (self.ordering is not None):
             need = "reads a path: name an" if method.along_path else "reads no path: drop the"
             raise SpecError(f"method {self.method!r} {need} ordering")
-        try:
-            options_of(method.run).model_validate(self.options)
-        except ValidationError as error:
-            known = ", ".join(options_of(method.run).model_fields) or "none"
-            faults = "; ".join(_faults(error, f"the options of {self.method!r} are: {known}"))
-            raise SpecError(f"options of method {self.method!r} do not fit: {faults}") from None
+        _check_options("method", self.method, method.run, self.options)
+        if self.ordering is not None:
+            run = ORDERINGS[self.ordering].run
+            _check_options("ordering", self.ordering, run, self.ordering_options)
+        elif self.ordering_options:
+            raise SpecError("ordering_options need an ordering; there is none")
         return self
 
 
@@ -333,6 +335,17 @@ def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
                 for key, value in content[section].items()
             }
     return anchored
+
+
+def _check_options(kind: str, name: str, run: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Hold options against the signature of the algorithm that would take them."""
+    model = options_of(run)
+    try:
+        model.model_validate(options)
+    except ValidationError as error:
+        known = ", ".join(model.model_fields) or "none"
+        faults = "; ".join(_faults(error, f"the options of {name!r} are: {known}"))
+        raise SpecError(f"options of {kind} {name!r} do not fit: {faults}") from None
 
 
 def _faults(error: ValidationError, extra_hint: str | None = None) -> Iterator[str]:

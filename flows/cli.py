@@ -213,7 +213,9 @@ def _methods(_options: argparse.Namespace) -> int:
     from expectations.options import described
 
     display.methods({name: (METHODS[name], described(METHODS[name].run)) for name in METHODS})
-    display.orderings({name: ORDERINGS[name] for name in ORDERINGS})
+    display.orderings(
+        {name: (ORDERINGS[name], described(ORDERINGS[name].run)) for name in ORDERINGS}
+    )
     return 0
 
 

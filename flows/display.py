@@ -127,13 +127,14 @@ def methods(found: Mapping[str, tuple[Method, list[str]]]) -> None:
             console.print(f"    {escape(line)}")
 
 
-def orderings(found: Mapping[str, Ordering]) -> None:
-    """Print the orderings and their papers."""
+def orderings(found: Mapping[str, tuple[Ordering, list[str]]]) -> None:
+    """Print the orderings with their options and their papers."""
     console = Console(highlight=False, soft_wrap=True)
     console.print("\norderings, for methods that read a path:")
-    for name, ordering in found.items():
+    for name, (ordering, options) in found.items():
         console.print(f"[bold]{name}[/]  {escape(_first_line(ordering.run))}")
-        console.print(f"    {escape(_reference(ordering.run, ordering.paper))}")
+        for line in [*options, _reference(ordering.run, ordering.paper)]:
+            console.print(f"    {escape(line)}")
 
 
 def _first_line(function: object) -> str:

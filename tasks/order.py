@@ -9,4 +9,6 @@ from tasks.stage import stage
 @stage(name="order")
 def order(x: Matrix, spec: Microaggregation) -> Order | None:
     """Find the path that the spec names, if it names one."""
-    return None if spec.ordering is None else ORDERINGS[spec.ordering].run(x)
+    if spec.ordering is None:
+        return None
+    return ORDERINGS[spec.ordering].path(x, spec.k, **spec.ordering_options)

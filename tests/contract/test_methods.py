@@ -1,7 +1,6 @@
 """What every registered method owes, over the whole registry."""
 
-import itertools
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,25 +9,11 @@ from hypothesis import given
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.partition import partition
 from algorithms.types import Matrix, Order
-from tests.problems import problems
-
-
-def variants(name: str) -> list[dict[str, Any]]:
-    """List every combination of a method's choices."""
-    run = METHODS[name].run
-    hints = get_type_hints(run)
-    choices = {
-        option: (False, True) if hints[option] is bool else get_args(hints[option])
-        for option in (run.__kwdefaults__ or {})
-        if hints[option] is bool or get_origin(hints[option]) is Literal
-    }
-    return [
-        dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())
-    ]
-
+from tests.problems import problems, variants
 
 every_method = pytest.mark.parametrize(
-    ("name", "options"), [(name, options) for name in METHODS for options in variants(name)]
+    ("name", "options"),
+    [(name, options) for name in METHODS for options in variants(METHODS[name].run)],
 )
 
 
