@@ -19,6 +19,8 @@ class Evaluation:
     ----------
     il, dld : float
         Information loss and distance-linkage disclosure, in per cent.
+    rounding : float
+        The part of the information loss that is due to rounding alone.
     sse, sst : float
         Within-group and total sum of squares, in standardised units.
     records, groups, smallest : int
@@ -29,6 +31,7 @@ class Evaluation:
 
     il: float
     dld: float
+    rounding: float
     sse: float
     sst: float
     records: int
@@ -38,38 +41,41 @@ class Evaluation:
 
     def __str__(self) -> str:
         return (
-            f"IL {self.il:.4f} %, DLD {self.dld:.4f} %, {self.groups} groups of at least "
-            f"{self.smallest} among {self.records} records"
+            f"IL {self.il:.4f} % ({self.rounding:.4f} by rounding), DLD {self.dld:.4f} %, "
+            f"{self.groups} groups of at least {self.smallest} among {self.records} records"
         )
 
 
-def evaluate(original: Matrix, published: Matrix) -> Evaluation:
+def evaluate(original: Matrix, published: Matrix, unrounded: Matrix) -> Evaluation:
     """Compare the values that will be published with the original ones.
 
     Parameters
     ----------
-    original, published : Matrix of shape (n, d)
-        The same records before and after, in their own units.
+    original, published, unrounded : Matrix of shape (n, d)
+        The same records before, after, and after but for rounding, in their own units.
 
     Examples
     --------
     >>> original = np.array([[1.0], [3.0], [7.0], [9.0]])
-    >>> print(evaluate(original, np.array([[2.0], [2.0], [8.0], [8.0]])))
-    IL 10.0000 %, DLD 100.0000 %, 2 groups of at least 2 among 4 records
+    >>> published = np.array([[2.0], [2.0], [8.0], [8.0]])
+    >>> print(evaluate(original, published, published))
+    IL 10.0000 % (0.0000 by rounding), DLD 100.0000 %, 2 groups of at least 2 among 4 records
     """
-    if original.shape != published.shape:
+    if not original.shape == published.shape == unrounded.shape:
         raise ContractError(
-            f"original and published values must have one shape; got {original.shape} and "
-            f"{published.shape}"
+            f"original and published values must have one shape; got {original.shape}, "
+            f"{published.shape} and {unrounded.shape}"
         )
     scale = scale_of(original)
     before, after = scale.apply(original), scale.apply(published)
     il, sse, sst = information_loss(before, after)
+    without_rounding, _, _ = information_loss(before, scale.apply(unrounded))
     _, counts = np.unique(published, axis=0, return_counts=True)
     sizes, how_many = np.unique(counts, return_counts=True)
     return Evaluation(
         il=il,
         dld=distance_linkage(before, after),
+        rounding=il - without_rounding,
         sse=sse,
         sst=sst,
         records=len(original),

@@ -10,6 +10,9 @@ from algorithms.errors import ContractError
 Matrix = NDArray[np.float64]
 """Records as rows, attributes as columns."""
 
+Integers = NDArray[np.int64]
+"""Whole numbers: records as rows, attributes as columns, or one attribute alone."""
+
 Labels = NDArray[np.int64]
 """The group of each record, numbered from 0 without gaps."""
 

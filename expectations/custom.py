@@ -16,7 +16,7 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 from expectations.digest import digest_of
-from expectations.numbers import is_finite, is_number, is_whole
+from expectations.numbers import has_places, is_finite, is_number, is_whole
 
 
 class _Number(ColumnMapMetricProvider):
@@ -44,6 +44,15 @@ class _Whole(ColumnMapMetricProvider):
         return pd.Series(is_whole(column) | ~is_finite(column), index=column.index)
 
 
+class _Places(ColumnMapMetricProvider):
+    condition_metric_name = "column_values.microrelease.places"
+    condition_value_keys = ("places",)
+
+    @column_condition_partial(engine=PandasExecutionEngine)
+    def _pandas(cls, column: pd.Series, places: int, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
+        return pd.Series(has_places(column, places), index=column.index)
+
+
 class ExpectColumnValuesToBeNumbers(ColumnMapExpectation):
     """Expect every value of a column to be a number."""
 
@@ -60,6 +69,15 @@ class ExpectColumnValuesToBeWhole(ColumnMapExpectation):
     """Expect every finite number of a column to be whole."""
 
     map_metric: ClassVar[str] = "column_values.microrelease.whole"
+
+
+class ExpectColumnValuesToHavePlaces(ColumnMapExpectation):
+    """Expect every value of a column to be a number with at most so many decimals."""
+
+    places: int
+
+    map_metric: ClassVar[str] = "column_values.microrelease.places"
+    success_keys: ClassVar[tuple[str, ...]] = ("places", "mostly")
 
 
 class _RowsInSmallGroups(TableMetricProvider):

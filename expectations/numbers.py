@@ -12,6 +12,7 @@ NUMBER = r"(?i)^\s*[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?
 """Text that is a number, infinite ones included: they get a sentence of their own."""
 
 LARGEST_WHOLE = 2.0**63
+LARGEST_FRACTION = 2.0**52
 
 
 def is_text(column: pd.Series) -> bool:
@@ -43,6 +44,14 @@ def is_whole(column: pd.Series) -> Mask:
     with np.errstate(invalid="ignore"):
         whole: Mask = (np.floor(values) == values) & (np.abs(values) < LARGEST_WHOLE)
     return whole
+
+
+def has_places(column: pd.Series, places: int) -> Mask:
+    """Mark the cells that are numbers with at most so many decimals."""
+    values = _floats(column)
+    small = np.abs(values) < LARGEST_FRACTION
+    kept: Mask = ~small | (np.round(np.where(small, values, 0.0), places) == values)
+    return kept & np.isfinite(values)
 
 
 def to_floats(column: pd.Series) -> pd.Series:

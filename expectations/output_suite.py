@@ -38,6 +38,14 @@ def output_suite(spec: ReleaseSpec, original: pd.DataFrame) -> gx.ExpectationSui
                 for column in columns.integers
             ),
             *(
+                custom.ExpectColumnValuesToHavePlaces(
+                    column=column,
+                    places=places,
+                    meta=rule(f"{column!r} must be published with {places} decimals"),
+                )
+                for column, places in columns.decimals.items()
+            ),
+            *(
                 custom.ExpectColumnToHaveDigest(
                     column=column,
                     digest=digest_of(original[[column]]),

@@ -130,6 +130,8 @@ class Columns(BaseModel):
     """Published as they are; of no use to an attacker."""
     integers: tuple[str, ...] = ()
     """Quasi-identifiers that are whole numbers and stay whole numbers."""
+    decimals: dict[str, Annotated[int, Field(ge=0, le=15, strict=True)]] = {}
+    """How many decimals are published of quasi-identifiers that are not whole; by default all."""
 
     @model_validator(mode="after")
     def _one_role_each(self) -> Self:
@@ -142,6 +144,16 @@ class Columns(BaseModel):
             raise SpecError(
                 "integers must be quasi-identifiers (other columns are published as they are); "
                 f"these are not: {_quoted(strangers)}"
+            )
+        rounded = [
+            name
+            for name in self.decimals
+            if name in self.integers or name not in self.quasi_identifiers
+        ]
+        if rounded:
+            raise SpecError(
+                "decimals are of quasi-identifiers that are not integers; these are not: "
+                f"{_quoted(rounded)}"
             )
         if "" in times:
             raise SpecError("a column must have a name; one of the names listed is empty")
@@ -161,6 +173,12 @@ class Columns(BaseModel):
     def untouched(self) -> tuple[str, ...]:
         """The columns that are published as they are."""
         return self.other + self.confidential
+
+    @property
+    def places(self) -> tuple[int | None, ...]:
+        """How many decimals are published of each quasi-identifier; none where all are."""
+        whole = dict.fromkeys(self.integers, 0)
+        return tuple((whole | self.decimals).get(name) for name in self.quasi_identifiers)
 
     def role_of(self, column: str) -> str:
         """Name the role of a published column, for people who use the data."""
@@ -184,6 +202,12 @@ class Microaggregation(BaseModel):
     """The ordering's own options; `microrelease methods` lists them."""
     options: dict[str, Any] = {}
     """The method's own options; `microrelease methods` lists them."""
+    recut: bool = Field(default=False, strict=True)
+    """Cut the groups of a method that reads no path anew, along the path through them, so that what
+    will be published loses least."""
+    each_column: bool = Field(default=False, strict=True)
+    """Group each quasi-identifier on its own. This does not protect their combinations: with more
+    than one of them the gate refuses what is not k-anonymous, which is nearly everything."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -191,6 +215,8 @@ class Microaggregation(BaseModel):
         if method.along_path != (self.ordering is not None):
             need = "reads a path: name an" if method.along_path else "reads no path: drop the"
             raise SpecError(f"method {self.method!r} {need} ordering")
+        if self.recut and method.along_path:
+            raise SpecError(f"method {self.method!r} cuts a path already: drop recut")
         _check_options("method", self.method, method.run, self.options)
         if self.ordering is not None:
             run = ORDERINGS[self.ordering].run
@@ -269,6 +295,17 @@ class ReleaseSpec(BaseModel):
     """What must hold before anything is published."""
     publication: Publication
     """Where the files go."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is allowed but likely a mistake."""
+        columns = len(self.columns.quasi_identifiers)
+        if self.microaggregation.each_column and columns > 1:
+            return (
+                f"each of {columns} quasi-identifiers is grouped on its own, which does not make "
+                "their combinations k-anonymous; expect the gate to refuse",
+            )
+        return ()
 
     @model_validator(mode="after")
     def _source_is_not_public(self) -> Self:

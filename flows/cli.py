@@ -130,6 +130,7 @@ def _run(options: argparse.Namespace) -> int:
     from expectations.spec import load
 
     spec = load(options.spec)
+    display.warnings(spec)
     _quieten_prefect()
     with display.stages(spec) as listener:
         from flows.release import Outcome, observers, release
@@ -147,7 +148,7 @@ def _run(options: argparse.Namespace) -> int:
     if not outcomes:
         raise ReleaseError("Prefect ended the run before its first stage; see its log")
     outcome = outcomes[0]
-    display.verdicts(outcome.verdicts)
+    display.verdicts(outcome.verdicts, outcome.evaluation)
     if outcome.error is None:
         display.say(outcome.sentence)
     display.places(outcome.folder, outcome.manifest)
@@ -176,6 +177,7 @@ def _check(options: argparse.Namespace) -> int:
     from tasks.validate import validate
 
     spec = load(options.spec)
+    display.warnings(spec)
     check_places(spec.publication)
     table = validate.fn(ingest.fn(spec).frame, spec)
     display.say(

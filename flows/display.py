@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from algorithms.errors import ReleaseError
+    from algorithms.evaluation import Evaluation
     from algorithms.microaggregation.method import Method
     from algorithms.orderings.ordering import Ordering
     from expectations.gate import Verdict
@@ -72,9 +73,16 @@ def stages(spec: ReleaseSpec) -> Iterator[Listener]:
         yield listener
 
 
-def verdicts(found: tuple[Verdict, ...]) -> None:
-    """Print the table of measures against their limits."""
-    if not found:
+def warnings(spec: ReleaseSpec) -> None:
+    """Print what is allowed but likely a mistake."""
+    console = Console(highlight=False, soft_wrap=True, stderr=True)
+    for sentence in spec.warnings:
+        console.print(f"[bold yellow]warning:[/] {escape(sentence)}")
+
+
+def verdicts(found: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
+    """Print the table of measures against their limits, and what rounding did."""
+    if evaluation is None:
         return
     table = Table("measure", box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for heading in ("value", "limit"):
@@ -96,6 +104,8 @@ def verdicts(found: tuple[Verdict, ...]) -> None:
     console.print()
     console.print(table)
     console.print()
+    if evaluation.rounding:
+        console.print(f"rounding averages makes {evaluation.rounding:.4f} of the IL\n")
 
 
 def places(folder: Path | None, manifest: Path | None) -> None:

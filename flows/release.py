@@ -96,8 +96,11 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
         spec=spec.model_dump(mode="json"),
         code=provenance.code(),
         environment=provenance.environment(),
+        warnings=list(spec.warnings),
         started=now(),
     )
+    for warning in spec.warnings:
+        log.warning("%s", warning)
     check_places(spec.publication)
 
     source = ingest(spec)
@@ -109,11 +112,11 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
         "columns": len(source.frame.columns),
     }
     table = validate(source.frame, spec)
-    x = standardise(table.frame, spec.columns)
-    path = order(x, spec.microaggregation)
-    partition = microaggregate(x, spec.microaggregation, path)
-    masked = round_integers(table.frame, partition, spec.columns)
-    evaluation = evaluate(table.frame, masked, spec.columns)
+    data = standardise(table.frame, spec.columns)
+    paths = order(data, spec.microaggregation)
+    partitions = microaggregate(data, spec.microaggregation, paths)
+    masked = round_integers(table.frame, partitions, spec.columns)
+    evaluation = evaluate(table.frame, masked, partitions, spec.columns)
     log.info("%s", evaluation)
 
     outcome.evaluation = evaluation

@@ -2,22 +2,37 @@
 
 import pandas as pd
 
-from algorithms.rounding.centroids import integer_centroids, real_centroids
+from algorithms.rounding.centroids import integer_centroids, real_centroids, to_places
 from algorithms.types import Partition
 from expectations.spec import Columns
 from tasks.stage import stage
 
 
 @stage(name="round_integers")
-def round_integers(frame: pd.DataFrame, partition: Partition, columns: Columns) -> pd.DataFrame:
-    """Replace quasi-identifiers by their group's average, rounded once where they stay integer.
+def round_integers(
+    frame: pd.DataFrame, partitions: tuple[Partition, ...], columns: Columns
+) -> pd.DataFrame:
+    """Replace quasi-identifiers by their group's average, rounded once as it will be published.
 
     Identifiers are left out, all other columns stay as they are; rows keep their order.
     """
-    centroids = {
-        name: integer_centroids(frame[name].to_numpy(), partition)
-        if name in columns.integers
-        else real_centroids(frame[name].to_numpy(), partition)
-        for name in columns.quasi_identifiers
-    }
-    return frame[list(columns.published)].assign(**centroids)
+    published = unrounded(frame, partitions, columns)
+    for name, groups in zip(columns.quasi_identifiers, partitions, strict=True):
+        if name in columns.integers:
+            published[name] = integer_centroids(frame[name].to_numpy(), groups)
+        elif name in columns.decimals:
+            published[name] = to_places(published[name].to_numpy(), columns.decimals[name])
+    return frame[list(columns.published)].assign(**published)
+
+
+def unrounded(
+    frame: pd.DataFrame, partitions: tuple[Partition, ...], columns: Columns
+) -> pd.DataFrame:
+    """Average the quasi-identifiers over their groups, with all digits."""
+    return pd.DataFrame(
+        {
+            name: real_centroids(frame[name].to_numpy(dtype="float64"), groups)
+            for name, groups in zip(columns.quasi_identifiers, partitions, strict=True)
+        },
+        index=frame.index,
+    )

@@ -24,10 +24,11 @@ def candidate(request_of: Request, **sections: Any) -> Candidate:
     """Do everything that comes before publication."""
     spec = request_of.load(**sections)
     table = validate.fn(ingest.fn(spec).frame, spec).frame
-    x = standardise.fn(table, spec.columns)
-    groups = microaggregate.fn(x, spec.microaggregation)
+    data = standardise.fn(table, spec.columns)
+    groups = microaggregate.fn(data, spec.microaggregation)
     masked = round_integers.fn(table, groups, spec.columns)
-    approval = judge.fn(table, masked, evaluate.fn(table, masked, spec.columns), spec).approval
+    measured = evaluate.fn(table, masked, groups, spec.columns)
+    approval = judge.fn(table, masked, measured, spec).approval
     return masked, approval, spec, {"release": spec.release.model_dump(mode="json")}
 
 

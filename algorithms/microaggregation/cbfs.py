@@ -42,11 +42,17 @@ def cbfs(x: Matrix, k: int, *, grow: Growth = "seed") -> Labels:
     >>> cbfs(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
     array([0, 1, 0, 1])
     """
+    pool = form_groups(x, k, grow)
+    pool.join_nearest()
+    return pool.labels
+
+
+def form_groups(x: Matrix, k: int, grow: Growth = "seed") -> Pool:
+    """Do all rounds of CBFS, until fewer than ``k`` rows are free."""
     pool = Pool(x)
     while len(pool) >= k:
         pool.cut(pool.farthest_from(pool.centroid()), k, grow=grow)
-    pool.join_nearest()
-    return pool.labels
+    return pool
 
 
 METHOD = Method(run=cbfs, paper="LM05")

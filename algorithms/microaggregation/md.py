@@ -45,11 +45,15 @@ def md(x: Matrix, k: int, *, first: Literal["lower", "higher"] = "lower") -> Lab
     >>> md(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
     array([0, 1, 0, 1])
     """
-    return cut_pairs(x, k, first=first, grow="seed")
+    pool = form_groups(x, k, first)
+    pool.join_nearest()
+    return pool.labels
 
 
-def cut_pairs(x: Matrix, k: int, *, first: Literal["lower", "higher"], grow: Growth) -> Labels:
-    """Run MD with groups that grow around their seed or around their centroid."""
+def form_groups(
+    x: Matrix, k: int, first: Literal["lower", "higher"] = "lower", grow: Growth = "seed"
+) -> Pool:
+    """Do all rounds of MD, until fewer than ``k`` rows are free."""
     pool = Pool(x)
     while len(pool) >= 2 * k:
         one, other = pool.farthest_pair()
@@ -61,8 +65,7 @@ def cut_pairs(x: Matrix, k: int, *, first: Literal["lower", "higher"], grow: Gro
         pool.cut(other, k, grow=grow)
     if len(pool) >= k:
         pool.cut_rest()
-    pool.join_nearest()
-    return pool.labels
+    return pool
 
 
 METHOD = Method(run=md, paper="DM02")

@@ -55,16 +55,22 @@ def mdav(
     >>> mdav(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
     array([0, 1, 0, 1])
     """
+    pool = form_groups(x, k, first)
+    if tail == "nearest":
+        pool.join_nearest()
+    elif len(pool):
+        pool.join_as_block()
+    return pool.labels
+
+
+def form_groups(x: Matrix, k: int, first: Literal["farthest", "opposite"] = "farthest") -> Pool:
+    """Do all rounds of MDAV, until fewer than ``k`` rows are free."""
     pool = Pool(x)
     while len(pool) >= 2 * k:
         cut_opposites(pool, k, first)
     if len(pool) >= k:
         pool.cut_rest()
-    elif tail == "nearest":
-        pool.join_nearest()
-    elif len(pool):
-        pool.join_as_block()
-    return pool.labels
+    return pool
 
 
 def cut_opposites(pool: Pool, k: int, first: Literal["farthest", "opposite"] = "farthest") -> None:

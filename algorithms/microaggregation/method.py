@@ -18,8 +18,11 @@ class Method:
         Key of the paper that describes it, in ``docs/references.bib``.
     along_path : bool
         Whether it reads the records in the order in which they come, and so needs an ordering.
+    as_published : bool
+        Whether it weighs what rounding will lose: ``run(x, k, grid, *, options) -> labels``.
     """
 
     run: Callable[..., Labels]
     paper: str
     along_path: bool = False
+    as_published: bool = False

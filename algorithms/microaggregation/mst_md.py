@@ -1,12 +1,10 @@
 """M-d, minimum spanning tree partitioning with MD inside large components."""
 
-from functools import partial
-
 import numpy as np
 
 from algorithms._jit import kernel
 from algorithms.microaggregation.divide import split_large
-from algorithms.microaggregation.md import cut_pairs
+from algorithms.microaggregation.md import form_groups
 from algorithms.microaggregation.method import Method
 from algorithms.types import Labels, Matrix
 
@@ -47,7 +45,13 @@ def mst_md(x: Matrix, k: int) -> Labels:
     """
     parents, lengths, order = grow_tree(x.T.copy(order="C"))
     components = cut_edges(parents, lengths, order, k)
-    return split_large(x, components, k, partial(cut_pairs, first="lower", grow="centroid"))
+    return split_large(x, components, k, _cut_pairs)
+
+
+def _cut_pairs(x: Matrix, k: int) -> Labels:
+    pool = form_groups(x, k, grow="centroid")
+    pool.join_nearest()
+    return pool.labels
 
 
 @kernel

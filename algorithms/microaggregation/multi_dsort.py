@@ -9,6 +9,7 @@ from algorithms._jit import kernel
 from algorithms.microaggregation.method import Method
 from algorithms.microaggregation.pool import COMPACT_BELOW, Pool
 from algorithms.microaggregation.ps import cut_ends
+from algorithms.orderings.rank_sum import ranks_of
 from algorithms.types import Labels, Matrix
 
 BLOCK = 1024
@@ -60,7 +61,7 @@ class _Ranking:
     """Sums of ranks among the free rows."""
 
     def __init__(self, x: Matrix, *, anew: bool) -> None:
-        ranks = np.argsort(np.argsort(x, axis=0, kind="stable"), axis=0, kind="stable")
+        ranks = ranks_of(x)
         self._ranks = ranks.T.astype(np.int32).copy(order="C")
         self._sums = ranks.sum(axis=1, dtype=np.int64)
         self._rows = np.arange(len(x))

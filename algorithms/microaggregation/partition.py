@@ -6,11 +6,17 @@ import numpy as np
 
 from algorithms.errors import ContractError, DataError
 from algorithms.microaggregation.method import Method
+from algorithms.rounding.grid import Grid
 from algorithms.types import Labels, Matrix, Order, Partition
 
 
 def partition(
-    x: Matrix, k: int, method: Method, order: Order | None = None, **options: Any
+    x: Matrix,
+    k: int,
+    method: Method,
+    order: Order | None = None,
+    grid: Grid | None = None,
+    **options: Any,
 ) -> Partition:
     """Group the rows of ``x`` into groups of at least ``k``.
 
@@ -24,6 +30,8 @@ def partition(
         How to group them.
     order : Order of shape (n,), optional
         The path for a method that cuts one, and for no other.
+    grid : Grid, optional
+        The values that can be published, for a method that weighs what rounding will lose.
     **options
         The method's own options.
 
@@ -41,17 +49,17 @@ def partition(
         raise ContractError("a method reads finite numbers only")
     if method.along_path != (order is not None):
         raise ContractError("a method that cuts a path needs an order, and no other takes one")
+    rounding = (grid,) if method.as_published else ()
     if order is None:
-        return Partition(_run(method, x, k, options), k)
+        return Partition(_labels(method.run(x, k, *rounding, **options), n), k)
     if not np.array_equal(np.sort(order), np.arange(n)):
         raise ContractError("an order must hold every row once")
     labels = np.empty(n, dtype=np.int64)
-    labels[order] = _run(method, x[order], k, options)
+    labels[order] = _labels(method.run(x[order], k, *rounding, **options), n)
     return Partition(labels, k)
 
 
-def _run(method: Method, x: Matrix, k: int, options: dict[str, Any]) -> Labels:
-    labels = method.run(x, k, **options)
-    if labels.shape != (len(x),):
+def _labels(labels: Labels, n: int) -> Labels:
+    if labels.shape != (n,):
         raise ContractError("a method gives one label per row")
     return labels

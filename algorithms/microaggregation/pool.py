@@ -45,6 +45,8 @@ class Pool:
     ----------
     labels : Labels of shape (n,)
         Group of each record, -1 where it is free.
+    seeds : list of int
+        The record that each group formed around, -1 where it formed of what was left.
     last : list of int
         Members of the group that was formed last, in the order in which they joined it.
     """
@@ -52,14 +54,13 @@ class Pool:
     def __init__(self, x: Matrix) -> None:
         n, d = x.shape
         self.labels: Labels = np.full(n, -1, dtype=np.int64)
+        self.seeds: list[int] = []
         self.last: list[int] = []
         self._x = x
         self._columns = x.T.copy(order="C")
         self._rows: Labels = np.arange(n, dtype=np.int64)
         self._held: int = n
         self._free: int = n
-        self._groups = 0
-        self._seed = -1  # of the group that was cut last
         self._distances = np.empty(n)
         self._origin = -1  # the row that the distances were taken from, if it was a row
         self._radius: Matrix | None = None
@@ -117,8 +118,8 @@ class Pool:
         """
         self._measure_from_row(row)
         self._distances[self._place(row)] = -1.0  # itself before any duplicate of it
-        self.last, self._seed = [], row
-        self._groups += 1
+        self.last = []
+        self.seeds.append(row)
         if spare is not None:
             self._distances[self._place(spare)] = np.nan
             self._origin = -1  # these distances serve this group only
@@ -132,7 +133,7 @@ class Pool:
     def cut_rows(self, rows: Labels) -> None:
         """Form a group of the free records ``rows``."""
         self.last = []
-        self._groups += 1
+        self.seeds.append(-1)
         self._take(np.searchsorted(self._rows[: self._held], rows))
 
     def cut_rest(self) -> None:
@@ -146,7 +147,7 @@ class Pool:
     def nearest_to_group(self) -> tuple[int, float]:
         """Find the free record nearest to any member of the last group; its squared distance."""
         place, square = nearest_to_any(
-            self._columns, self._held, self._distances, self._x[self._seed], self._x[self.last]
+            self._columns, self._held, self._distances, self._x[self.seeds[-1]], self._x[self.last]
         )
         return int(self._rows[place]), float(square)
 
@@ -215,7 +216,7 @@ class Pool:
     def _take(self, places: Labels) -> None:
         rows = self._rows[places]
         self.last += rows.tolist()
-        self.labels[rows] = self._groups - 1
+        self.labels[rows] = len(self.seeds) - 1
         take(self._columns, places, self._high, self._low, self._distances)
         self._free -= len(places)
         if self._free < COMPACT_BELOW * self._held:

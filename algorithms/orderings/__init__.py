@@ -6,5 +6,15 @@ from algorithms.registry import Registry
 ORDERINGS: Registry[Ordering] = Registry(
     __name__,
     "ordering",
-    ("zscore",),
+    (
+        "cbfs",
+        "hilbert",
+        "md",
+        "mdav",
+        "npn",
+        "pca",
+        "rank_sum",
+        "sum_of_deviations",
+        "zscore",
+    ),
 )

@@ -3,12 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.types import Partition
-
-Integers = NDArray[np.int64]
+from algorithms.types import Integers, Partition
 
 SAFE = 2**62
 """Sums below this leave room for the doubling that rounding needs."""
+
+LARGEST_FRACTION = 2.0**52
+"""Floating-point numbers from here on are whole."""
 
 
 def real_centroids(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
@@ -52,13 +53,31 @@ def integer_centroids(values: Integers, partition: Partition) -> Integers:
         for label, value in zip(labels.tolist(), values.tolist(), strict=True):
             exact[label] += value
         rounded = np.array(
-            [_nearest_integer(total, int(size)) for total, size in zip(exact, sizes, strict=True)],
+            [nearest_integer(total, int(size)) for total, size in zip(exact, sizes, strict=True)],
             dtype=np.int64,
         )
     centroids: Integers = rounded[labels]
     return centroids
 
 
-def _nearest_integer(total: int, size: int) -> int:
+def to_places(values: NDArray[np.float64], places: int) -> NDArray[np.float64]:
+    """Round to so many decimals, halves away from zero.
+
+    Numbers too large to have such decimals stay as they are.
+
+    Examples
+    --------
+    >>> to_places(np.array([0.125, -0.125, 1e300]), 2)
+    array([ 1.3e-001, -1.3e-001,  1.0e+300])
+    """
+    power = 10.0**places
+    near = np.abs(values) < LARGEST_FRACTION / power
+    steps = np.floor(np.abs(np.where(near, values, 0.0)) * power + 0.5)
+    rounded: NDArray[np.float64] = np.where(near, np.copysign(steps / power, values), values)
+    return rounded
+
+
+def nearest_integer(total: int, size: int) -> int:
+    """Divide and round, halves away from zero."""
     magnitude = (2 * abs(total) + size) // (2 * size)
     return magnitude if total >= 0 else -magnitude

@@ -172,10 +172,15 @@ def describe(
             "k": how.k,
             "method": how.method,
             "ordering": how.ordering,
+            "ordering_options": how.ordering_options,
             "options": how.options,
+            "recut": how.recut,
+            "each_column": how.each_column,
             "integers": list(spec.columns.integers),
+            "decimals": spec.columns.decimals,
             "groups": measured.groups,
             "il_percent": measured.il,
+            "il_rounding_percent": measured.rounding,
             "dld_percent": measured.dld,
         },
     }
@@ -206,8 +211,8 @@ Rows are sorted by their content; their order means nothing.
 ## What that costs
 
 Averaging took away {facts["il_percent"]:.2f} % of the variance of the averaged columns (information
-loss). Means are kept, up to rounding; variances are smaller and correlations can be larger than in
-the original data.
+loss), {facts["il_rounding_percent"]:.2g} of that by rounding. Means are kept, up to rounding;
+variances are smaller and correlations can be larger than in the original data.
 
 ## The files
 
@@ -221,7 +226,10 @@ Data Package format.
 def _treatment(field: dict[str, Any], spec: ReleaseSpec) -> str:
     if field["microrelease:role"] != "quasi-identifier":
         return "as collected"
-    return "averaged, rounded" if field["name"] in spec.columns.integers else "averaged"
+    if field["name"] in spec.columns.integers:
+        return "averaged, rounded"
+    places = spec.columns.decimals.get(field["name"])
+    return "averaged" if places is None else f"averaged, rounded to {places} decimals"
 
 
 def _compare(found: Verification, table: pa.Table, spec: ReleaseSpec) -> None:

@@ -9,6 +9,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
 from algorithms.microaggregation import METHODS
+from algorithms.orderings import ORDERINGS
 from expectations.published import checksums, verify
 from flows.cli import main
 from flows.release import release
@@ -155,6 +156,32 @@ def test_a_disk_that_fails_once_is_tried_again(
     assert audit(request_of.register).faults == []
 
 
+def test_each_column_on_its_own_is_warned_of_and_blocked(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = {"method": "imhmi", "ordering": "zscore", "each_column": True}
+    assert run(request_of, microaggregation=how) == 12
+    shown = capsys.readouterr().err
+    assert "warning: each of 2 quasi-identifiers is grouped on its own" in shown
+    assert "the smallest group must hold k=3 records" in shown
+    manifest = next(request_of.register.glob("attempts/*/manifest.json"))
+    assert json.loads(manifest.read_text(encoding="utf-8"))["warnings"]
+
+
+@pytest.mark.parametrize("ordering", ORDERINGS)
+def test_what_is_cut_along_every_path_is_released_and_rounding_is_told(
+    request_of: Request, ordering: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = {"method": "imhmi", "ordering": ordering}
+    assert run(request_of, columns={"decimals": {"sales": 1}}, microaggregation=how) == 0
+    assert "rounding averages makes" in capsys.readouterr().out
+    folder = request_of.public / "small" / "2026-Q3"
+    facts = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))["microrelease"]
+    assert facts["decimals"] == {"sales": 1}
+    assert 0.0 < facts["il_rounding_percent"] < facts["il_percent"]
+    assert "averaged, rounded to 1 decimals" in (folder / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("method", "file_format"), [("mdav", "parquet"), *((method, "csv") for method in METHODS)]
 )
@@ -164,7 +191,8 @@ def test_the_example_is_released_with_every_method(
     example = ["example", str(tmp_path), "--rows", "200", "--quarters", "1"]
     assert main([*example, "--format", file_format]) == 0
     spec = tmp_path / "enterprise-survey.yaml"
-    text = spec.read_text(encoding="utf-8").replace("method: mdav", f"method: {method}")
+    path = "\n  ordering: npn" if METHODS[method].along_path else ""
+    text = spec.read_text(encoding="utf-8").replace("method: mdav", f"method: {method}{path}")
     spec.write_text(text.replace("il: 25.0", "il: 100.0").replace("dld: 40.0", "dld: 100.0"))
     assert main(["check", str(spec)]) == 0
     assert main(["run", str(spec)]) == 0

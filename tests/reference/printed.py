@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.partition import partition
+from algorithms.orderings import ORDERINGS
 from algorithms.rounding.centroids import real_centroids
 from algorithms.standardisation import standardise
 from algorithms.types import Matrix, Partition
@@ -45,7 +46,10 @@ def dataset(name: str, ten_attributes: bool = False) -> Matrix:
 def measured(name: str, k: int, reading: Reading) -> tuple[Partition, Matrix, Matrix]:
     """Group a benchmark set; return the groups, the set, and what would be published of it."""
     x = dataset(name, reading.ten_attributes)
-    groups = partition(x, k, METHODS[reading.method], **reading.options)
+    path = None
+    if reading.ordering is not None:
+        path = ORDERINGS[reading.ordering].path(x, k, **reading.ordering_options)
+    groups = partition(x, k, METHODS[reading.method], order=path, **reading.options)
     return groups, x, np.column_stack([real_centroids(column, groups) for column in x.T])
 
 

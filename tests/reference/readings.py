@@ -13,6 +13,12 @@ class Reading:
     method: str
     options: dict[str, Any] = field(default_factory=dict)
     ten_attributes: bool = False
+    ordering: str | None = None
+    ordering_options: dict[str, Any] = field(default_factory=dict)
+
+
+def _mhm(ordering: str, **options: Any) -> Reading:
+    return Reading("mhm", ordering=ordering, ordering_options=options)
 
 
 READINGS: dict[str, Reading] = {
@@ -49,6 +55,13 @@ READINGS: dict[str, Reading] = {
     "Multi-DSort[z, sort once]": Reading("multi_dsort", {"sort": "once"}),
     "DBM[as written, Eps=12]": Reading("dbm", {"eps": 12.0}),
     "DBM[as written, Eps=4]": Reading("dbm", {"eps": 4.0}),
+    "NPN-MHM": _mhm("npn"),
+    "MDAV-MHM[formation order]": _mhm("mdav"),
+    "MDAV-MHM[chained NPN]": _mhm("mdav", chain=True),
+    "CBFS-MHM[formation order]": _mhm("cbfs"),
+    "CBFS-MHM[chained NPN]": _mhm("cbfs", chain=True),
+    "MD-MHM[formation order]": _mhm("md"),
+    "MD-MHM[chained NPN]": _mhm("md", chain=True),
 }
 """Every reading that was measured."""
 
@@ -81,10 +94,19 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "Multi-DSort": ("Multi-DSort[z, pseudo-code]", "Multi-DSort[z, sort once]"),
     "DBM": ("DBM",),
     "mu-Approx": ("mu-Approx",),
+    "NPN-MHM": ("NPN-MHM",),
+    "MDAV-MHM": ("MDAV-MHM[formation order]", "MDAV-MHM[chained NPN]"),
+    "CBFS-MHM": ("CBFS-MHM[formation order]", "CBFS-MHM[chained NPN]"),
+    "MD-MHM": ("MD-MHM[formation order]", "MD-MHM[chained NPN]"),
 }
 """Printed methods whose figures we do not reproduce, and the readings nearest to their words."""
 
 UNMEASURED: dict[str, Reading] = {
+    "Hilbert-MHM": _mhm("hilbert"),
+    "PCA-MHM": _mhm("pca"),
+    "Rank-sum-MHM": _mhm("rank_sum"),
+    "TSP-MHM": _mhm("tsp"),
+    "Z-score-MHM": _mhm("zscore"),
     "DBM": Reading("dbm"),
     "FCM": Reading("fcm"),
     "k-Ward": Reading("kward"),

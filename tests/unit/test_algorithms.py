@@ -139,7 +139,7 @@ def test_an_evaluation_counts_what_is_published(problem: tuple[Matrix, int]) -> 
     labels = np.minimum(np.arange(len(x)) // k, max(len(x) // k - 1, 0))
     groups = Partition(labels, k)
     published = np.column_stack([real_centroids(column, groups) for column in x.T])
-    found = evaluate(x, published)
+    found = evaluate(x, published, published)
     assert found.smallest >= k
     assert sum(size * count for size, count in found.sizes.items()) == len(x) == found.records
     assert sum(found.sizes.values()) == found.groups
@@ -147,7 +147,7 @@ def test_an_evaluation_counts_what_is_published(problem: tuple[Matrix, int]) -> 
 
 def test_shapes_of_original_and_published_must_agree() -> None:
     with pytest.raises(ContractError, match="one shape"):
-        evaluate(np.zeros((2, 1)), np.zeros((3, 1)))
+        evaluate(np.zeros((2, 1)), np.zeros((3, 1)), np.zeros((3, 1)))
 
 
 def test_a_path_method_reads_rows_in_order_and_labels_them_by_row() -> None:

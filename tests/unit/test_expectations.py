@@ -188,7 +188,7 @@ def test_a_good_output_meets_every_expectation(request_of: Request) -> None:
 
 
 def evaluation(il: float = 10.0, dld: float = 20.0, smallest: int = 3) -> Evaluation:
-    return Evaluation(il, dld, 1.0, 10.0, 9, 3, smallest, {3: 3})
+    return Evaluation(il, dld, 0.0, 1.0, 10.0, 9, 3, smallest, {3: 3})
 
 
 CEILINGS = Ceilings(il=10.0, dld=20.0)

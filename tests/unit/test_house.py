@@ -12,7 +12,17 @@ from algorithms.orderings import ORDERINGS
 from algorithms.registry import Registry
 
 ROOT = Path(__file__).parents[2]
-NOT_ALGORITHMS = {"__init__", "divide", "method", "ordering", "partition", "pool", "refine"}
+NOT_ALGORITHMS = {
+    "__init__",
+    "divide",
+    "groups",
+    "method",
+    "ordering",
+    "partition",
+    "pool",
+    "recut",
+    "refine",
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 

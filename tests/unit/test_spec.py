@@ -7,8 +7,6 @@ import pytest
 from annotated_types import Ge, Lt
 
 from algorithms.errors import SpecError, StorageError
-from algorithms.microaggregation import METHODS
-from algorithms.microaggregation.method import Method
 from expectations.options import described, options_of
 from expectations.spec import ReleaseSpec, load
 from tests.conftest import Request
@@ -55,12 +53,34 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"columns": {"integers": ["zone"]}}, "columns: integers must be quasi-identifiers"),
     ({"columns": {"quasi_identifiers": []}}, "columns.quasi_identifiers: must list at least 1"),
     ({"columns": {"other": [""]}}, "columns: a column must have a name"),
+    ({"columns": {"decimals": {"staff": 1}}}, "columns: decimals are of quasi-identifiers"),
+    ({"columns": {"decimals": {"zone": 1}}}, "that are not integers; these are not: 'zone'"),
+    ({"columns": {"decimals": {"sales": -1}}}, "columns.decimals.sales: must be greater"),
     ({"microaggregation": {"method": "mdva"}}, "microaggregation.method: no method is called"),
     ({"microaggregation": {"k": 1}}, "microaggregation.k: must be greater than or equal to 2"),
     ({"microaggregation": {"k": 2.5}}, "microaggregation.k: must be a valid integer; got 2.5"),
     ({"microaggregation": {"ordering": "zscore"}}, "reads no path: drop the ordering"),
     ({"microaggregation": {"options": {"gamma": 1}}}, "gamma: no such key; the options of 'mdav'"),
     ({"microaggregation": {"options": {"tail": "x"}}}, "tail: must be 'nearest' or 'block'"),
+    ({"microaggregation": {"method": "mhm"}}, "reads a path: name an ordering"),
+    (
+        {"microaggregation": {"method": "mhm", "ordering": "zscore", "recut": True}},
+        "method 'mhm' cuts a path already: drop recut",
+    ),
+    (
+        {
+            "microaggregation": {
+                "method": "mhm",
+                "ordering": "mdav",
+                "ordering_options": {"chain": 1},
+            }
+        },
+        "options of ordering 'mdav' do not fit: chain: must be a valid boolean",
+    ),
+    (
+        {"microaggregation": {"ordering_options": {"chain": True}}},
+        "ordering_options need an ordering; there is none",
+    ),
     ({"gate": None}, "gate: must be given; it is missing"),
     ({"gate": {"ceilings": {"il": 5.0}}}, "gate.ceilings.dld: must be given; it is missing"),
     ({"gate": {"ceilings": {"il": -1.0, "dld": 5.0}}}, "gate.ceilings.il: must be greater"),
@@ -116,16 +136,6 @@ def test_a_spec_that_is_not_text_is_refused(request_of: Request) -> None:
 def test_a_spec_that_is_not_there_is_refused(request_of: Request) -> None:
     with pytest.raises(StorageError, match="must be a readable file"):
         load(request_of.folder / "missing.yaml")
-
-
-def test_a_method_that_reads_a_path_needs_an_ordering(
-    request_of: Request, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    along = Method(run=lambda x, _k: x, paper="none", along_path=True)
-    monkeypatch.setattr(type(METHODS), "__getitem__", lambda _self, _name: along)
-    with pytest.raises(SpecError, match="reads a path: name an ordering"):
-        request_of.load()
-    assert request_of.load(microaggregation={"ordering": "zscore"}).microaggregation.ordering
 
 
 def test_the_schema_explains_every_field() -> None:

@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from algorithms.errors import ContractError, DataError, RefusedError, StorageError
+from algorithms.evaluation import Evaluation
 from algorithms.types import Partition
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
@@ -21,6 +22,7 @@ from tasks.stage import CONFIDENTIAL, announced, guarded, listeners, stage
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request
+from tests.oracles.cutting import cuts
 
 
 def test_a_csv_file_is_read_and_only_what_loses_nothing_gets_a_type(request_of: Request) -> None:
@@ -180,17 +182,20 @@ def test_columns_must_be_those_of_the_spec(
     assert silent not in str(raised.value)
 
 
-def masked_table(request_of: Request) -> tuple[Any, pd.DataFrame, pd.DataFrame]:
-    spec = request_of.load()
+def masked_table(
+    request_of: Request, **sections: Any
+) -> tuple[Any, pd.DataFrame, pd.DataFrame, Evaluation]:
+    spec = request_of.load(**sections)
     table = validate.fn(ingest.fn(spec).frame, spec).frame
-    x = standardise.fn(table, spec.columns)
-    path = order.fn(x, spec.microaggregation)
-    groups = microaggregate.fn(x, spec.microaggregation, path)
-    return spec, table, round_integers.fn(table, groups, spec.columns)
+    data = standardise.fn(table, spec.columns)
+    paths = order.fn(data, spec.microaggregation)
+    groups = microaggregate.fn(data, spec.microaggregation, paths)
+    masked = round_integers.fn(table, groups, spec.columns)
+    return spec, table, masked, evaluate.fn(table, masked, groups, spec.columns)
 
 
 def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of: Request) -> None:
-    _, table, masked = masked_table(request_of)
+    _, table, masked, _ = masked_table(request_of)
     assert list(masked.columns) == ["zone", "staff", "sales", "score"]
     assert masked["zone"].equals(table["zone"])
     assert masked["staff"].dtype == np.int64
@@ -198,22 +203,89 @@ def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of
 
 
 def test_what_is_measured_is_what_would_be_published(request_of: Request) -> None:
-    spec, table, _ = masked_table(request_of)
+    spec, table, *_ = masked_table(request_of)
     whole = Partition(np.zeros(len(table), dtype=np.int64), k=3)
-    rounded = round_integers.fn(table, whole, spec.columns)
-    found = evaluate.fn(table, rounded, spec.columns)
+    rounded = round_integers.fn(table, (whole, whole), spec.columns)
+    found = evaluate.fn(table, rounded, (whole, whole), spec.columns)
     # the average of staff is not whole: rounding it costs something beyond the total variance
     assert found.il > 100.0
+    assert found.rounding == pytest.approx(found.il - 100.0)
 
 
-def test_a_path_is_found_where_the_spec_names_one(request_of: Request) -> None:
-    spec = request_of.load().microaggregation.model_copy(update={"ordering": "zscore"})
-    assert order.fn(np.array([[2.0], [1.0]]), spec).tolist() == [1, 0]
+def test_a_path_is_found_and_cut_where_the_spec_names_one(request_of: Request) -> None:
+    _, table, masked, _ = masked_table(
+        request_of, microaggregation={"method": "mhm", "ordering": "zscore"}
+    )
+    sizes = masked.groupby(["staff", "sales"]).size()
+    assert sorted(sizes) == [3, 4]
+    assert masked["staff"].nunique() == 2
+    assert len(masked) == len(table)
+
+
+def test_no_way_to_cut_a_path_loses_less_of_what_is_published(request_of: Request) -> None:
+    """With IMHMI, for one column whole and one to half a unit; against every cut of the path."""
+    spec, table, _, found = masked_table(
+        request_of,
+        columns={"decimals": {"sales": 0}},
+        microaggregation={"method": "imhmi", "ordering": "zscore", "k": 2},
+    )
+    data = standardise.fn(table, spec.columns)
+    (path,) = order.fn(data, spec.microaggregation) or ()
+    losses = []
+    for sizes in cuts(len(table), 2):
+        labels = np.empty(len(table), dtype=np.int64)
+        labels[path] = np.repeat(np.arange(len(sizes)), sizes)
+        groups = (Partition(labels, 2),) * 2
+        masked = round_integers.fn(table, groups, spec.columns)
+        losses.append(evaluate.fn(table, masked, groups, spec.columns).il)
+    assert found.il == pytest.approx(min(losses))
+    assert len(losses) == 8
+
+
+def test_recutting_never_loses_more_of_what_is_published(request_of: Request) -> None:
+    rng = np.random.default_rng(3)
+    rows = [f"{i},z,{rng.integers(9)},{rng.normal():.3f}," for i in range(60)]
+    request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
+    for k in (2, 3, 5):
+        *_, before = masked_table(request_of, microaggregation={"k": k, "method": "mdav_generic"})
+        *_, after = masked_table(
+            request_of, microaggregation={"k": k, "method": "mdav_generic", "recut": True}
+        )
+        assert after.il <= before.il + 1e-9
+        assert after.smallest >= k
+
+
+def test_decimals_are_those_that_the_spec_states(request_of: Request) -> None:
+    _, _, masked, found = masked_table(request_of, columns={"decimals": {"sales": 1}})
+    assert masked["sales"].tolist() == masked["sales"].round(1).tolist()
+    assert found.rounding > 0.0
+
+
+def test_each_column_on_its_own_is_grouped_best_but_not_together(request_of: Request) -> None:
+    spec, table, masked, found = masked_table(
+        request_of,
+        microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
+    )
+    for name in ("staff", "sales"):
+        assert masked.groupby(name).size().min() >= 3
+    assert found.smallest < 3
+    with pytest.raises(RefusedError, match="the smallest group must hold k=3 records"):
+        judge.fn(table, masked, found, spec)
+    assert "grouped on its own" in spec.warnings[0]
+
+
+def test_one_column_on_its_own_is_all_there_is(request_of: Request) -> None:
+    spec, table, masked, found = masked_table(
+        request_of,
+        columns={"quasi_identifiers": ["staff"], "other": ["zone", "sales"]},
+        microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
+    )
+    assert spec.warnings == ()
+    assert judge.fn(table, masked, found, spec).approval.evaluation == found
 
 
 def test_only_a_table_within_its_ceilings_is_approved(request_of: Request) -> None:
-    spec, table, masked = masked_table(request_of)
-    measured = evaluate.fn(table, masked, spec.columns)
+    spec, table, masked, measured = masked_table(request_of)
     assert judge.fn(table, masked, measured, spec).approval.evaluation == measured
     strict = request_of.load(gate={"ceilings": {"il": 0.0, "dld": 100.0}})
     with pytest.raises(RefusedError, match="IL is"):
@@ -221,8 +293,7 @@ def test_only_a_table_within_its_ceilings_is_approved(request_of: Request) -> No
 
 
 def test_a_table_that_breaks_a_promise_is_not_approved(request_of: Request) -> None:
-    spec, table, masked = masked_table(request_of)
-    measured = evaluate.fn(table, masked, spec.columns)
+    spec, table, masked, measured = masked_table(request_of)
     with pytest.raises(ContractError, match="'score' must be untouched"):
         judge.fn(table, masked.assign(score=masked["score"].fillna(5)), measured, spec)
 

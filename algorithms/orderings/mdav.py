@@ -1,0 +1,46 @@
+"""Through the groups of MDAV."""
+
+from algorithms.microaggregation.mdav import form_groups
+from algorithms.orderings.groups import path_through
+from algorithms.orderings.ordering import Ordering
+from algorithms.types import Matrix, Order
+
+
+def mdav(x: Matrix, k: int, *, chain: bool = False) -> Order:
+    """Order the records through the groups that MDAV forms of ``k`` records each.
+
+    Parameters
+    ----------
+    x : Matrix of shape (n, d)
+        Standardised records.
+    k : int
+        Size of the groups.
+    chain : bool
+        Whether to go from group to group by nearest centroid, and inside each by nearest point. If
+        not, groups come as they are formed, each with its seed first and the others by distance.
+
+    Returns
+    -------
+    Order of shape (n,)
+        Row numbers along the path.
+
+    Notes
+    -----
+    With ``mhm``, this is MDAV-MHM [DMMS06]_. Records that are too few for a group come last
+    or, with ``chain``, as a group of their own.
+
+    References
+    ----------
+    .. [DMMS06] Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe, "Efficient multivariate
+       data-oriented microaggregation", VLDB Journal 15 (2006) 355-369,
+       doi:10.1007/s00778-006-0007-0.
+
+    Examples
+    --------
+    >>> mdav(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
+    array([0, 2, 1, 3])
+    """
+    return path_through(x, form_groups(x, k), chain=chain)
+
+
+ORDERING = Ordering(run=mdav, paper="DMMS06", for_groups=True)
