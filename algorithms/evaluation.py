@@ -1,85 +1,103 @@
 """The measures of one masked file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from algorithms.errors import ContractError
-from algorithms.risk.dld import distance_linkage
-from algorithms.standardisation import scale_of
-from algorithms.types import Matrix
-from algorithms.utility.il import information_loss
+from algorithms.comparison import Comparison
+from algorithms.measure import Estimate
+from algorithms.measures import MEASURES
+from algorithms.utility.moments import SHARES, mean_changes, quantile_changes, variance_ratios
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a masked file lost, and what an attacker could still link.
+    """What a masked file lost, and what an attacker could still learn.
 
     Attributes
     ----------
-    il, dld : float
-        Information loss and distance-linkage disclosure, in per cent.
-    rounding : float
-        The part of the information loss that is due to rounding alone.
-    sse, sst : float
-        Within-group and total sum of squares, in standardised units.
-    records, groups, smallest : int
-        Records, distinct combinations of published quasi-identifiers, and records in the rarest.
+    measures : dict of str to float
+        Every measure that applies.
+    notes : dict of str to str
+        How measures were found that are not exact.
+    records, groups : int
+        Records, and distinct combinations of published quasi-identifiers.
     sizes : dict of int to int
-        How many groups there are of each size.
+        How many such combinations stand in so many records.
+    columns : list of dict
+        For each quasi-identifier the change of its mean and of its quantiles, in standard
+        deviations, and the ratio of its variances.
     """
 
-    il: float
-    dld: float
-    rounding: float
-    sse: float
-    sst: float
+    measures: dict[str, float]
     records: int
     groups: int
-    smallest: int
     sizes: dict[int, int]
+    notes: dict[str, str] = field(default_factory=dict)
+    columns: list[dict[str, float]] = field(default_factory=list)
 
     def __str__(self) -> str:
+        found = self.measures
         return (
-            f"IL {self.il:.4f} % ({self.rounding:.4f} by rounding), DLD {self.dld:.4f} %, "
-            f"{self.groups} groups of at least {self.smallest} among {self.records} records"
+            f"IL {found['il']:.4f} % ({found['rounding']:.4f} by rounding), DLD "
+            f"{found['dld']:.4f} %, {self.groups} groups of at least {found['k']:.0f} among "
+            f"{self.records} records"
+        )
+
+    @property
+    def certificate(self) -> str:
+        """How much better any method could do, in words."""
+        found = self.measures
+        rounding = f"; rounding averages makes {found['rounding']:.4f} of it"
+        said = f"this file loses {found['il']:.4f} %"
+        if "il_over_bound" not in found:
+            return said + (rounding if found["rounding"] else "")
+        return (
+            f"no method could lose less than {found['il_bound']:.4f} %; {said}, at most "
+            f"{found['il_over_bound']:.2f} times the optimum"
+            + (rounding if found["rounding"] else "")
         )
 
 
-def evaluate(original: Matrix, published: Matrix, unrounded: Matrix) -> Evaluation:
-    """Compare the values that will be published with the original ones.
-
-    Parameters
-    ----------
-    original, published, unrounded : Matrix of shape (n, d)
-        The same records before, after, and after but for rounding, in their own units.
+def evaluate(files: Comparison) -> Evaluation:
+    """Measure everything that applies.
 
     Examples
     --------
     >>> original = np.array([[1.0], [3.0], [7.0], [9.0]])
     >>> published = np.array([[2.0], [2.0], [8.0], [8.0]])
-    >>> print(evaluate(original, published, published))
+    >>> print(evaluate(Comparison(original, published, published, k=2)))
     IL 10.0000 % (0.0000 by rounding), DLD 100.0000 %, 2 groups of at least 2 among 4 records
     """
-    if not original.shape == published.shape == unrounded.shape:
-        raise ContractError(
-            f"original and published values must have one shape; got {original.shape}, "
-            f"{published.shape} and {unrounded.shape}"
-        )
-    scale = scale_of(original)
-    before, after = scale.apply(original), scale.apply(published)
-    il, sse, sst = information_loss(before, after)
-    without_rounding, _, _ = information_loss(before, scale.apply(unrounded))
-    _, counts = np.unique(published, axis=0, return_counts=True)
-    sizes, how_many = np.unique(counts, return_counts=True)
+    measures: dict[str, float] = {}
+    notes: dict[str, str] = {}
+    for name, measure in MEASURES.items():
+        found = measure.run(files)
+        if isinstance(found, Estimate):
+            measures[name], notes[name] = found.value, found.how
+        elif found is not None:
+            measures[name] = found
+    sizes, how_many = np.unique(files.sizes, return_counts=True)
     return Evaluation(
-        il=il,
-        dld=distance_linkage(before, after),
-        rounding=il - without_rounding,
-        sse=sse,
-        sst=sst,
-        records=len(original),
-        groups=counts.size,
-        smallest=int(counts.min()),
+        measures=measures,
+        records=len(files.published),
+        groups=files.sizes.size,
         sizes=dict(zip(sizes.tolist(), how_many.tolist(), strict=True)),
+        notes=notes,
+        columns=_columns(files),
     )
+
+
+def _columns(files: Comparison) -> list[dict[str, float]]:
+    means, ratios, quantiles = mean_changes(files), variance_ratios(files), quantile_changes(files)
+    return [
+        {
+            "mean_change": float(means[j]),
+            "variance_ratio": float(ratios[j]),
+            **{
+                f"quantile_{100 * share:.0f}_change": float(quantiles[i, j])
+                for i, share in enumerate(SHARES)
+            },
+        }
+        for j in range(len(means))
+    ]

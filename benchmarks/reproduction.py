@@ -78,7 +78,7 @@ def compose() -> tuple[str, str]:
 
 def _linked(dataset: str, k: str, reading: Reading) -> float:
     _, x, published = measured(dataset, int(k), reading)
-    return distance_linkage(x, published)
+    return distance_linkage(x, published).expected
 
 
 def ours(row: dict[str, str]) -> list[float]:

@@ -1,25 +1,60 @@
 """Of the risk and the utility: the gate between a masked file and its publication."""
 
+import math
 from dataclasses import dataclass
 
 from algorithms.errors import RefusedError
 from algorithms.evaluation import Evaluation
-from expectations.spec import Ceilings
+from algorithms.measures import MEASURES
+from expectations.spec import Gate
+
+MANDATORY = ("il", "dld")
 
 REMEDIES = {
-    "IL": "try a smaller k or a method that loses less",
-    "DLD": "try a larger k",
+    "utility": "try a smaller k or a method that loses less",
+    "risk": "try a larger k",
 }
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One measure against its limit."""
+    """One measure against its limit.
+
+    Attributes
+    ----------
+    measure : str
+        Its name.
+    value : float
+        What was found; not a number where the measure does not apply.
+    limit : float
+        The most or the least that is tolerated.
+    floor : bool
+        Whether the limit is the least.
+    passed : bool
+        Whether the value keeps the limit; what is not a number does not.
+    """
 
     measure: str
     value: float
     limit: float
+    floor: bool
     passed: bool
+
+    @property
+    def title(self) -> str:
+        """The measure's name for people."""
+        return MEASURES[self.measure].title
+
+    @property
+    def shown_value(self) -> str:
+        """The value with its unit."""
+        return MEASURES[self.measure].shown(self.value)
+
+    @property
+    def shown_limit(self) -> str:
+        """The limit with its unit, and which kind it is."""
+        words = "at least" if self.floor else "at most"
+        return f"{words} {MEASURES[self.measure].shown(self.limit)}"
 
 
 @dataclass(frozen=True)
@@ -30,7 +65,7 @@ class Approval:
     ----------
     evaluation : Evaluation
         What was measured on the table.
-    ceilings : Ceilings
+    gate : Gate
         What was tolerated.
     k : int
         The smallest group allowed.
@@ -40,44 +75,55 @@ class Approval:
     Raises
     ------
     RefusedError
-        If IL or DLD is above its ceiling or a group is smaller than ``k``; the message names the
-        measure, its value, its ceiling and what to try.
+        If a measure is above its ceiling or below its floor or a group is smaller than ``k``; the
+        message names the measure, its value, its limit and what to try.
     """
 
     evaluation: Evaluation
-    ceilings: Ceilings
+    gate: Gate
     k: int
     digest: str
 
     def __post_init__(self) -> None:
         reasons = [
             _reason(verdict)
-            for verdict in verdicts(self.evaluation, self.ceilings, self.k)
+            for verdict in verdicts(self.evaluation, self.gate, self.k)
             if not verdict.passed
         ]
         if reasons:
             raise RefusedError("; ".join(reasons))
 
 
-def verdicts(evaluation: Evaluation, ceilings: Ceilings, k: int) -> tuple[Verdict, ...]:
+def verdicts(evaluation: Evaluation, gate: Gate, k: int) -> tuple[Verdict, ...]:
     """Hold every gated measure against its limit; a measure that is not a number fails."""
+    found = evaluation.measures
+    missing = float("nan")
+    ceilings = [(name, found.get(name, missing), most) for name, most in gate.ceilings.all.items()]
+    floors = [(name, found.get(name, missing), least) for name, least in gate.floors.all.items()]
+    floors.append(("k", found["k"], float(k)))
     return (
-        Verdict("IL", evaluation.il, ceilings.il, evaluation.il <= ceilings.il),
-        Verdict("DLD", evaluation.dld, ceilings.dld, evaluation.dld <= ceilings.dld),
-        Verdict("k", evaluation.smallest, k, evaluation.smallest >= k),
+        *(Verdict(name, value, most, False, value <= most) for name, value, most in ceilings),
+        *(Verdict(name, value, least, True, value >= least) for name, value, least in floors),
     )
 
 
 def _reason(verdict: Verdict) -> str:
     if verdict.measure == "k":
         return (
-            f"the smallest group must hold k={verdict.limit:d} records; it holds "
-            f"{verdict.value:d}: use a method that groups all quasi-identifiers together"
+            f"the smallest group must hold k={verdict.limit:.0f} records; it holds "
+            f"{verdict.value:.0f}: use a method that groups all quasi-identifiers together"
         )
+    measure = MEASURES[verdict.measure]
+    if verdict.measure not in MANDATORY and math.isnan(verdict.value):
+        return f"{measure.title} does not apply to this table: drop its limit"
     digits = next(
         (d for d in (2, 4, 6, 8) if round(verdict.value, d) != round(verdict.limit, d)), 12
     )
+    value, limit = (
+        f"{number:.{digits}f} {measure.unit}".rstrip() for number in (verdict.value, verdict.limit)
+    )
+    side, limited = ("below", "floor") if verdict.floor else ("above", "ceiling")
     return (
-        f"{verdict.measure} is {verdict.value:.{digits}f} %, above its ceiling of "
-        f"{verdict.limit:.{digits}f} %: {REMEDIES[verdict.measure]}, or have the ceiling reviewed"
+        f"{measure.title} is {value}, {side} its {limited} of {limit}: {REMEDIES[measure.kind]}, "
+        f"or have the {limited} reviewed"
     )

@@ -1,7 +1,8 @@
 """Of the request: one reviewed YAML file says everything that changes a result."""
 
+import difflib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,6 +19,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from algorithms.errors import SpecError, StorageError
+from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.registry import Registry
@@ -226,15 +228,50 @@ class Microaggregation(BaseModel):
         return self
 
 
-class Ceilings(BaseModel):
-    """The most that is tolerated, in per cent. There are no defaults: someone must choose."""
+Limit = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
-    model_config = STRICT
+
+class Ceilings(BaseModel):
+    """The most that is tolerated. There are no defaults: someone must choose.
+
+    Any other measure of which less is better may be listed, too; `microrelease measures` lists
+    them.
+    """
+
+    model_config = STRICT | ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Limit] = Field(init=False)
 
     il: float = Field(ge=0, le=100, strict=True)
-    """Ceiling of the information loss."""
+    """Ceiling of the information loss, in per cent."""
     dld: float = Field(ge=0, le=100, strict=True)
-    """Ceiling of the distance-linkage disclosure."""
+    """Ceiling of the distance-linkage disclosure, in per cent."""
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        _check_measures(self.__pydantic_extra__, "lower", "ceiling")
+        return self
+
+    @property
+    def all(self) -> dict[str, float]:
+        """Every ceiling, by the name of its measure."""
+        return {"il": self.il, "dld": self.dld, **self.__pydantic_extra__}
+
+
+class Floors(BaseModel):
+    """The least that is tolerated, of any measure of which more is better."""
+
+    model_config = STRICT | ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Limit] = Field(init=False)
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        _check_measures(self.__pydantic_extra__, "higher", "floor")
+        return self
+
+    @property
+    def all(self) -> dict[str, float]:
+        """Every floor, by the name of its measure."""
+        return dict(self.__pydantic_extra__)
 
 
 class Gate(BaseModel):
@@ -243,7 +280,9 @@ class Gate(BaseModel):
     model_config = STRICT
 
     ceilings: Ceilings
-    """Largest IL and DLD that may be published."""
+    """Largest IL and DLD that may be published, and of any other measure."""
+    floors: Floors = Field(default_factory=Floors)
+    """Smallest l-diversity and the like that may be published; k is a floor already."""
 
 
 class Publication(BaseModel):
@@ -372,6 +411,20 @@ def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
                 for key, value in content[section].items()
             }
     return anchored
+
+
+def _check_measures(names: Iterable[str], better: str, limit: str) -> None:
+    """See that limits are of measures that exist and can have such a limit."""
+    for name in names:
+        if name not in MEASURES:
+            near = difflib.get_close_matches(name, MEASURES, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`microrelease measures` lists them"
+            raise SpecError(f"no measure is called {name!r}; {hint}")
+        if MEASURES[name].better != better or name == "k":
+            other = (
+                "set microaggregation.k" if name == "k" else f"{MEASURES[name].better} is better"
+            )
+            raise SpecError(f"{name!r} cannot have a {limit}: {other}")
 
 
 def _check_options(kind: str, name: str, run: Callable[..., Any], options: dict[str, Any]) -> None:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tasks.shelves.audit import Audit
     from tasks.stage import Listener
 
-PERCENT = ("IL", "DLD")
-
 
 def say(sentence: str, *, error: bool = False) -> None:
     """Print one sentence, unbroken."""
@@ -89,23 +87,17 @@ def verdicts(found: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
         table.add_column(heading, justify="right")
     table.add_column("verdict")
     for verdict in found:
-        percent = verdict.measure in PERCENT
-        value, limit = (
-            f"{number:.4f} %" if percent else f"{number:.0f}"
-            for number in (verdict.value, verdict.limit)
-        )
         table.add_row(
-            verdict.measure,
-            value,
-            ("at most " if percent else "at least ") + limit,
+            verdict.title,
+            verdict.shown_value,
+            verdict.shown_limit,
             "[green]passed[/]" if verdict.passed else "[bold red]failed[/]",
         )
     console = Console(highlight=False)
     console.print()
     console.print(table)
     console.print()
-    if evaluation.rounding:
-        console.print(f"rounding averages makes {evaluation.rounding:.4f} of the IL\n")
+    Console(highlight=False, soft_wrap=True).print(f"{evaluation.certificate}\n")
 
 
 def places(folder: Path | None, manifest: Path | None) -> None:

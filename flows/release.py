@@ -116,11 +116,11 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
     paths = order(data, spec.microaggregation)
     partitions = microaggregate(data, spec.microaggregation, paths)
     masked = round_integers(table.frame, partitions, spec.columns)
-    evaluation = evaluate(table.frame, masked, partitions, spec.columns)
+    evaluation = evaluate(table.frame, masked, partitions, spec)
     log.info("%s", evaluation)
 
     outcome.evaluation = evaluation
-    outcome.verdicts = verdicts(evaluation, spec.gate.ceilings, spec.microaggregation.k)
+    outcome.verdicts = verdicts(evaluation, spec.gate, spec.microaggregation.k)
     record["measures"] = asdict(evaluation)
     record["gate"] = [asdict(verdict) for verdict in outcome.verdicts]
     record["expectations"] = [asdict(finding) for finding in table.findings]

@@ -3,9 +3,10 @@
 import pandas as pd
 
 from algorithms import evaluation
+from algorithms.comparison import Codes, Comparison
 from algorithms.evaluation import Evaluation
 from algorithms.types import Partition
-from expectations.spec import Columns
+from expectations.spec import ReleaseSpec
 from tasks.round_integers import unrounded
 from tasks.stage import stage
 from tasks.standardise import matrix_of
@@ -16,11 +17,21 @@ def evaluate(
     original: pd.DataFrame,
     masked: pd.DataFrame,
     partitions: tuple[Partition, ...],
-    columns: Columns,
+    spec: ReleaseSpec,
 ) -> Evaluation:
     """Compare the values that would be published, after rounding, with the original ones."""
-    return evaluation.evaluate(
-        matrix_of(original, columns),
-        matrix_of(masked, columns),
-        matrix_of(unrounded(original, partitions, columns), columns),
+    columns = spec.columns
+    files = Comparison(
+        original=matrix_of(original, columns),
+        published=matrix_of(masked, columns),
+        unrounded=matrix_of(unrounded(original, partitions, columns), columns),
+        k=spec.microaggregation.k,
+        confidential={name: codes_of(masked[name]) for name in columns.confidential},
     )
+    return evaluation.evaluate(files)
+
+
+def codes_of(column: pd.Series) -> Codes:
+    """Count up the distinct values of a column, in their order; missing is one of them."""
+    codes, _ = pd.factorize(column, sort=True, use_na_sentinel=False)
+    return Codes(codes.astype("int64"), ordered=pd.api.types.is_numeric_dtype(column))

@@ -28,5 +28,5 @@ def judge(
     """Hold the measures against their ceilings, then the table against the output suite."""
     from expectations.output_suite import output_suite
 
-    approval = Approval(evaluation, spec.gate.ceilings, spec.microaggregation.k, digest_of(masked))
+    approval = Approval(evaluation, spec.gate, spec.microaggregation.k, digest_of(masked))
     return Judgement(approval, require(output_suite(spec, original), masked, ContractError))

@@ -27,7 +27,7 @@ def candidate(request_of: Request, **sections: Any) -> Candidate:
     data = standardise.fn(table, spec.columns)
     groups = microaggregate.fn(data, spec.microaggregation)
     masked = round_integers.fn(table, groups, spec.columns)
-    measured = evaluate.fn(table, masked, groups, spec.columns)
+    measured = evaluate.fn(table, masked, groups, spec)
     approval = judge.fn(table, masked, measured, spec).approval
     return masked, approval, spec, {"release": spec.release.model_dump(mode="json")}
 

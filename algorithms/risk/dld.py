@@ -1,9 +1,13 @@
-"""DLD, distance-linkage disclosure."""
+"""DLD, distance-linkage disclosure, and its kin."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from algorithms.comparison import Comparison
+from algorithms.measure import Measure
 from algorithms.types import Labels, Matrix
 
 CANDIDATES = 8
@@ -13,28 +17,42 @@ SLACK = 1.0 + 1e-9
 """Widens a radius from the tree, which sums in another order than we do."""
 
 
-def distance_linkage(original: Matrix, published: Matrix) -> float:
+@dataclass(frozen=True)
+class Linkage:
+    """Linked records in per cent.
+
+    Attributes
+    ----------
+    expected : float
+        Where originals tie, what can be expected of an attacker who picks at random.
+    optimistic, pessimistic : float
+        If every tie goes against the attacker, and if every tie goes the attacker's way.
+    nearest : float
+        Expected, if only the nearest original counts.
+    """
+
+    expected: float
+    optimistic: float
+    pessimistic: float
+    nearest: float
+
+
+def distance_linkage(original: Matrix, published: Matrix) -> Linkage:
     """Measure how many records an attacker links who holds the originals.
 
     A published record is linked when its own original is the nearest or the second nearest of all
-    originals [CPD13]_. Where originals tie, the attacker picks at random, and what can be expected
-    of that counts.
+    originals [CPD13]_.
 
     Parameters
     ----------
     original, published : Matrix of shape (n, d)
         The same records before and after, both on the scale of the original.
 
-    Returns
-    -------
-    float
-        Linked records in per cent.
-
     Notes
     -----
     Time about O(n log n) in few dimensions, memory O(n d): a tree finds the neighbours of each
     distinct published record, and distances are then summed anew, column by column, so that ties
-    are exact.
+    are exact. In one dimension a sorted list does.
 
     References
     ----------
@@ -44,27 +62,32 @@ def distance_linkage(original: Matrix, published: Matrix) -> float:
     Examples
     --------
     >>> distance_linkage(np.array([[0.0], [1.0], [8.0], [9.0]]), np.full((4, 1), 3.0))
-    50.0
+    Linkage(expected=50.0, optimistic=50.0, pessimistic=50.0, nearest=25.0)
     """
     points, of_record = np.unique(published, axis=0, return_inverse=True)
-    tree = cKDTree(original)
-    closest, second, at_closest, at_second = _two_nearest(tree, original, points)
+    find = _two_nearest_on_a_line if original.shape[1] == 1 else _two_nearest
+    closest, second, at_closest, at_second = (part[of_record] for part in find(original, points))
     own = _squared(original, published)
-    closest, second = closest[of_record], second[of_record]
-    chance = np.where(
-        own == closest,
-        np.minimum(2.0 / at_closest[of_record], 1.0),
-        np.where(own == second, 1.0 / at_second[of_record], 0.0),
-    )
+    first = own == closest
     # two or more records at the smallest distance fill both places
-    chance[(own > closest) & (at_closest[of_record] > 1)] = 0.0
-    return float(100.0 * chance.mean())
+    runner_up = (own == second) & (at_closest == 1)
+    expected = np.where(first, np.minimum(2.0 / at_closest, 1.0), 0.0)
+    expected[runner_up] = 1.0 / at_second[runner_up]
+    surely = (first & (at_closest <= 2)) | (runner_up & (at_second == 1))
+    return Linkage(
+        expected=float(100.0 * expected.mean()),
+        optimistic=float(100.0 * surely.mean()),
+        pessimistic=float(100.0 * (first | runner_up).mean()),
+        nearest=float(100.0 * np.where(first, 1.0 / at_closest, 0.0).mean()),
+    )
 
 
-def _two_nearest(
-    tree: cKDTree, original: Matrix, points: Matrix
-) -> tuple[Matrix, Matrix, Labels, Labels]:
-    """Find the two smallest distances from each point, and how many records lie at each."""
+Neighbours = tuple[Matrix, Matrix, Labels, Labels]
+"""The two smallest squared distances from each point, and how many records lie at each."""
+
+
+def _two_nearest(original: Matrix, points: Matrix) -> Neighbours:
+    tree = cKDTree(original)
     count = min(CANDIDATES, len(original))
     rough, neighbours = tree.query(points, k=np.arange(1, count + 1))
     squares = np.stack([_squared(original[column], points) for column in neighbours.T], axis=1)
@@ -81,7 +104,24 @@ def _two_nearest(
     return closest, second, at_closest, at_second
 
 
-def _summarise(squares: Matrix) -> tuple[Matrix, Matrix, Labels, Labels]:
+def _two_nearest_on_a_line(original: Matrix, points: Matrix) -> Neighbours:
+    values, counts = np.unique(original[:, 0], return_counts=True)
+    right = np.searchsorted(values, points[:, 0])
+    # the two distinct values on either side; beyond the ends nothing is near
+    around = right[:, np.newaxis] + np.arange(-2, 2)
+    inside = (around >= 0) & (around < values.size)
+    around = np.clip(around, 0, values.size - 1)
+    squares = np.where(inside, (values[around] - points) ** 2, np.inf)
+    weights = np.where(inside, counts[around], 0)
+    closest = squares.min(axis=1)
+    is_closest = squares == closest[:, np.newaxis]
+    second = np.where(is_closest, np.inf, squares).min(axis=1)
+    is_second = squares == second[:, np.newaxis]
+    at_closest = (weights * is_closest).sum(axis=1)
+    return closest, second, at_closest, np.maximum((weights * is_second).sum(axis=1), 1)
+
+
+def _summarise(squares: Matrix) -> Neighbours:
     closest = squares.min(axis=1)
     beyond = np.where(squares > closest[:, np.newaxis], squares, np.inf)
     second = beyond.min(axis=1)
@@ -96,3 +136,53 @@ def _squared(a: Matrix, b: Matrix) -> Matrix:
     for j in range(a.shape[1]):
         total += (a[:, j] - b[:, j]) ** 2
     return total
+
+
+def _linkage(files: Comparison) -> Linkage:
+    return files.once(distance_linkage, files.before, files.after)
+
+
+MEASURES = (
+    Measure(
+        "dld",
+        "DLD",
+        "risk",
+        "%",
+        "lower",
+        "Published records whose own original is the nearest or the second nearest of all "
+        "originals; where originals tie, by expectation.",
+        "CPD13",
+        lambda files: _linkage(files).expected,
+    ),
+    Measure(
+        "dld_optimistic",
+        "DLD, ties lost",
+        "risk",
+        "%",
+        "lower",
+        "DLD if every tie between originals goes against the attacker.",
+        "CPD13",
+        lambda files: _linkage(files).optimistic,
+    ),
+    Measure(
+        "dld_pessimistic",
+        "DLD, ties won",
+        "risk",
+        "%",
+        "lower",
+        "DLD if every tie between originals goes the attacker's way.",
+        "CPD13",
+        lambda files: _linkage(files).pessimistic,
+    ),
+    Measure(
+        "linked_nearest",
+        "linked to the nearest",
+        "risk",
+        "%",
+        "lower",
+        "Published records whose own original is the nearest of all originals; where originals "
+        "tie, by expectation.",
+        "DT01",
+        lambda files: _linkage(files).nearest,
+    ),
+)

@@ -1,5 +1,9 @@
-"""IL, information loss."""
+"""IL, information loss, and IL1s."""
 
+import numpy as np
+
+from algorithms.comparison import Comparison
+from algorithms.measure import Measure
 from algorithms.types import Matrix
 
 
@@ -42,3 +46,68 @@ def information_loss(original: Matrix, published: Matrix) -> tuple[float, float,
     if sst == 0.0:
         return (0.0 if sse == 0.0 else float("inf")), sse, sst
     return 100.0 * sse / sst, sse, sst
+
+
+def rounding_loss(files: Comparison) -> float:
+    """Measure the part of IL that is due to rounding averages."""
+    unrounded = information_loss(files.before, files.scale.apply(files.unrounded))[0]
+    return _loss(files)[0] - unrounded
+
+
+def _loss(files: Comparison) -> tuple[float, float, float]:
+    return files.once(information_loss, files.before, files.after)
+
+
+MEASURES = (
+    Measure(
+        "il",
+        "IL",
+        "utility",
+        "%",
+        "lower",
+        "Information loss: 100 SSE / SST of the published values.",
+        "DM02",
+        lambda files: _loss(files)[0],
+    ),
+    Measure(
+        "rounding",
+        "IL by rounding",
+        "utility",
+        "%",
+        "lower",
+        "The part of IL that is due to rounding averages alone.",
+        "MOR20",
+        rounding_loss,
+    ),
+    Measure(
+        "sse",
+        "SSE",
+        "utility",
+        "",
+        "lower",
+        "Sum of squared differences between original and published values, standardised.",
+        "DM02",
+        lambda files: _loss(files)[1],
+    ),
+    Measure(
+        "sst",
+        "SST",
+        "utility",
+        "",
+        "lower",
+        "Sum of squared differences between original values and their mean, standardised.",
+        "DM02",
+        lambda files: _loss(files)[2],
+    ),
+    Measure(
+        "il1s",
+        "IL1s",
+        "utility",
+        "",
+        "lower",
+        "Absolute difference between original and published values over the square root of two "
+        "times the standard deviation of the original, averaged over all values.",
+        "YWC02",
+        lambda files: float(np.abs(files.before - files.after).mean() / np.sqrt(2.0)),
+    ),
+)

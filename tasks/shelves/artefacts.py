@@ -11,9 +11,9 @@ def show_measures(dataset: str, sentence: str, verdicts: tuple[Verdict, ...]) ->
         key=f"release-measures-{dataset}",
         table=[
             {
-                "measure": verdict.measure,
-                "value": verdict.value,
-                "limit": verdict.limit,
+                "measure": verdict.title,
+                "value": verdict.shown_value,
+                "limit": verdict.shown_limit,
                 "verdict": "passed" if verdict.passed else "failed",
             }
             for verdict in verdicts

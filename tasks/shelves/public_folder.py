@@ -179,9 +179,9 @@ def describe(
             "integers": list(spec.columns.integers),
             "decimals": spec.columns.decimals,
             "groups": measured.groups,
-            "il_percent": measured.il,
-            "il_rounding_percent": measured.rounding,
-            "dld_percent": measured.dld,
+            "il_percent": measured.measures["il"],
+            "il_rounding_percent": measured.measures["rounding"],
+            "dld_percent": measured.measures["dld"],
         },
     }
 

@@ -2,16 +2,21 @@
 
 import numpy as np
 
+from algorithms.risk.dld import Linkage
 from algorithms.types import Matrix
 
 
-def distance_linkage(original: Matrix, published: Matrix) -> float:
-    total = 0.0
+def distance_linkage(original: Matrix, published: Matrix) -> Linkage:
+    n = len(original)
+    expected = optimistic = pessimistic = nearest = 0.0
     for i, point in enumerate(published):
-        distances = np.zeros(len(original))
+        distances = np.zeros(n)
         for j in range(original.shape[1]):
             distances += (original[:, j] - point[j]) ** 2
         closer = int((distances < distances[i]).sum())
         tied = int((distances == distances[i]).sum())
-        total += min(max(2 - closer, 0) / tied, 1.0)
-    return 100.0 * total / len(original)
+        expected += min(max(2 - closer, 0) / tied, 1.0)
+        optimistic += closer + tied <= 2
+        pessimistic += closer < 2
+        nearest += (closer == 0) / tied
+    return Linkage(*(100.0 * total / n for total in (expected, optimistic, pessimistic, nearest)))

@@ -1,5 +1,6 @@
 """The statistics, against slow twins and by hand."""
 
+from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import _jit
+from algorithms.comparison import Comparison
 from algorithms.enterprise_survey import survey
 from algorithms.errors import ContractError, DataError, SpecError
 from algorithms.evaluation import evaluate
@@ -16,7 +18,7 @@ from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
 from algorithms.microaggregation.partition import partition
 from algorithms.microaggregation.pool import Pool
-from algorithms.risk.dld import distance_linkage
+from algorithms.risk.dld import Linkage, distance_linkage
 from algorithms.rounding.centroids import integer_centroids, real_centroids
 from algorithms.standardisation import scale_of, standardise
 from algorithms.types import Labels, Matrix, Partition
@@ -66,8 +68,8 @@ def test_dld_equals_its_slow_twin(problem: tuple[Matrix, int], seed: int) -> Non
     x, k = problem
     labels = np.random.default_rng(seed).permutation(np.arange(len(x)) // k)
     published = np.array([x[labels == label].mean(axis=0) for label in labels])
-    assert distance_linkage(x, published) == pytest.approx(
-        dld_oracle.distance_linkage(x, published), abs=1e-9
+    assert asdict(distance_linkage(x, published)) == pytest.approx(
+        asdict(dld_oracle.distance_linkage(x, published)), abs=1e-9
     )
 
 
@@ -75,14 +77,14 @@ def test_dld_counts_ties_beyond_the_first_candidates() -> None:
     x = np.concatenate([np.zeros((30, 2)), np.ones((5, 2)), [[0.0, 3.0]]])
     for point in ([0.0, 0.0], [1.0, 1.0], [0.0, 3.0], [0.4, 0.4]):
         published = np.tile(point, (len(x), 1))
-        assert distance_linkage(x, published) == pytest.approx(
-            dld_oracle.distance_linkage(x, published)
+        assert asdict(distance_linkage(x, published)) == pytest.approx(
+            asdict(dld_oracle.distance_linkage(x, published))
         )
 
 
 def test_unmasked_distinct_records_are_all_linked() -> None:
     x = np.random.default_rng(0).normal(size=(50, 3))
-    assert distance_linkage(x, x) == 100.0
+    assert distance_linkage(x, x) == Linkage(100.0, 100.0, 100.0, 100.0)
 
 
 @given(
@@ -139,15 +141,15 @@ def test_an_evaluation_counts_what_is_published(problem: tuple[Matrix, int]) -> 
     labels = np.minimum(np.arange(len(x)) // k, max(len(x) // k - 1, 0))
     groups = Partition(labels, k)
     published = np.column_stack([real_centroids(column, groups) for column in x.T])
-    found = evaluate(x, published, published)
-    assert found.smallest >= k
+    found = evaluate(Comparison(x, published, published, k))
+    assert found.measures["k"] >= k
     assert sum(size * count for size, count in found.sizes.items()) == len(x) == found.records
     assert sum(found.sizes.values()) == found.groups
 
 
 def test_shapes_of_original_and_published_must_agree() -> None:
     with pytest.raises(ContractError, match="one shape"):
-        evaluate(np.zeros((2, 1)), np.zeros((3, 1)), np.zeros((3, 1)))
+        Comparison(np.zeros((2, 1)), np.zeros((3, 1)), np.zeros((3, 1)), 2)
 
 
 def test_a_path_method_reads_rows_in_order_and_labels_them_by_row() -> None:

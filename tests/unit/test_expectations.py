@@ -11,9 +11,9 @@ from algorithms.errors import ContractError, DataError, RefusedError
 from algorithms.evaluation import Evaluation
 from expectations import numbers
 from expectations.digest import digest_of
-from expectations.gate import Approval
+from expectations.gate import Approval, verdicts
 from expectations.require import require
-from expectations.spec import Ceilings, ReleaseSpec
+from expectations.spec import Ceilings, Floors, Gate, ReleaseSpec
 from tests.conftest import Request
 
 TEXT = pd.ArrowDtype(pa.string())
@@ -188,14 +188,14 @@ def test_a_good_output_meets_every_expectation(request_of: Request) -> None:
 
 
 def evaluation(il: float = 10.0, dld: float = 20.0, smallest: int = 3) -> Evaluation:
-    return Evaluation(il, dld, 0.0, 1.0, 10.0, 9, 3, smallest, {3: 3})
+    return Evaluation({"il": il, "dld": dld, "k": float(smallest)}, 9, 3, {3: 3})
 
 
-CEILINGS = Ceilings(il=10.0, dld=20.0)
+GATE = Gate(ceilings=Ceilings(il=10.0, dld=20.0))
 
 
 def test_measures_at_their_ceilings_pass() -> None:
-    assert Approval(evaluation(), CEILINGS, k=3, digest="d").digest == "d"
+    assert Approval(evaluation(), GATE, k=3, digest="d").digest == "d"
 
 
 @pytest.mark.parametrize(
@@ -213,11 +213,39 @@ def test_measures_above_their_ceilings_are_refused_in_one_sentence(
     found: Evaluation, words: str
 ) -> None:
     with pytest.raises(RefusedError) as raised:
-        Approval(found, CEILINGS, k=3, digest="d")
+        Approval(found, GATE, k=3, digest="d")
     assert words in str(raised.value)
 
 
 def test_every_reason_is_given_at_once() -> None:
     with pytest.raises(RefusedError) as raised:
-        Approval(evaluation(il=11.0, dld=21.0, smallest=1), CEILINGS, k=3, digest="d")
+        Approval(evaluation(il=11.0, dld=21.0, smallest=1), GATE, k=3, digest="d")
     assert str(raised.value).count(";") == 3
+
+
+def test_any_measure_can_have_a_limit() -> None:
+    gate = Gate(
+        ceilings=Ceilings.model_validate({"il": 10.0, "dld": 20.0, "within_records": 1.0}),
+        floors=Floors.model_validate({"l_distinct": 2.0}),
+    )
+    found = evaluation()
+    found.measures.update(within_records=4.6, l_distinct=1.0)
+    with pytest.raises(RefusedError) as raised:
+        Approval(found, gate, k=3, digest="d")
+    assert str(raised.value) == (
+        "records within 0.05 sd is 4.60 %, above its ceiling of 1.00 %: try a larger k, or have "
+        "the ceiling reviewed; distinct l-diversity is 1.00, below its floor of 2.00: try a larger "
+        "k, or have the floor reviewed"
+    )
+    shown = [(v.title, v.shown_value, v.shown_limit) for v in verdicts(found, gate, 3)]
+    assert shown[0] == ("IL", "10.0000 %", "at most 10.0000 %")
+    assert shown[3] == ("distinct l-diversity", "1", "at least 2")
+    assert shown[4] == ("k", "3", "at least 3")
+
+
+def test_a_limit_on_a_measure_that_does_not_apply_is_not_kept() -> None:
+    gate = Gate(
+        ceilings=Ceilings(il=10.0, dld=20.0), floors=Floors.model_validate({"l_entropy": 2.0})
+    )
+    with pytest.raises(RefusedError, match="entropy l-diversity does not apply to this table"):
+        Approval(evaluation(), gate, k=3, digest="d")

@@ -1,0 +1,110 @@
+"""Records before and after, and what measures of them share."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.errors import ContractError
+from algorithms.standardisation import Scale, scale_of
+from algorithms.types import Integers, Labels, Matrix
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """A confidential column, as numbers from 0 up for its distinct values.
+
+    Attributes
+    ----------
+    values : Integers of shape (n,)
+        The number of each record's value; in their order, if they have one.
+    ordered : bool
+        Whether values have an order.
+    """
+
+    values: Integers
+    ordered: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The same records before and after masking, in their own units.
+
+    Attributes
+    ----------
+    original, published, unrounded : Matrix of shape (n, d)
+        Before, after, and after but for rounding.
+    k : int
+        The smallest group that was promised.
+    confidential : mapping of str to Codes
+        Columns that are published as they are and that an attacker would want to learn.
+    """
+
+    original: Matrix
+    published: Matrix
+    unrounded: Matrix
+    k: int
+    confidential: Mapping[str, Codes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.original.shape == self.published.shape == self.unrounded.shape:
+            raise ContractError(
+                f"original and published values must have one shape; got {self.original.shape}, "
+                f"{self.published.shape} and {self.unrounded.shape}"
+            )
+
+    def once(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call a function that several measures need, and remember what it gave."""
+        known = self._known
+        if function not in known:
+            known[function] = function(*arguments)
+        found: Result = known[function]
+        return found
+
+    @cached_property
+    def _known(self) -> dict[Any, Any]:
+        return {}
+
+    @cached_property
+    def scale(self) -> Scale:
+        """That of the original, on which all distances are measured."""
+        return scale_of(self.original)
+
+    @cached_property
+    def before(self) -> Matrix:
+        """The original values, standardised."""
+        return self.scale.apply(self.original)
+
+    @cached_property
+    def after(self) -> Matrix:
+        """The published values, on the scale of the original."""
+        return self.scale.apply(self.published)
+
+    @cached_property
+    def classes(self) -> Labels:
+        """Number the distinct combinations of published values, for each record."""
+        return self._classes[0]
+
+    @cached_property
+    def first_rows(self) -> Labels:
+        """A record of each class."""
+        return self._classes[1]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Count the records of each class."""
+        return np.bincount(self.classes)
+
+    @cached_property
+    def _classes(self) -> tuple[Labels, Labels]:
+        order = np.lexsort(self.published.T)
+        ordered = self.published[order]
+        fresh = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+        labels = np.empty(len(order), dtype=np.int64)
+        labels[order] = np.cumsum(fresh) - 1
+        return labels, order[fresh]

@@ -1,0 +1,156 @@
+"""What a group gives away of its confidential values: l-diversity and t-closeness."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from algorithms._jit import kernel
+from algorithms.comparison import Codes, Comparison
+from algorithms.measure import Measure
+from algorithms.types import Integers, Labels, Matrix
+
+
+def distinct_values(codes: Codes, classes: Labels) -> float:
+    """Count the distinct values in the class with the fewest [MKG07]_.
+
+    References
+    ----------
+    .. [MKG07] Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, "l-diversity: privacy beyond
+       k-anonymity", ACM Trans. Knowl. Discov. Data 1 (2007).
+    """
+    pairs = np.unique(np.column_stack([classes, codes.values]), axis=0)
+    return float(np.bincount(pairs[:, 0]).min())
+
+
+def entropy_values(codes: Codes, classes: Labels) -> float:
+    """Take the exponential of the entropy of values, in the class where it is least [MKG07]_.
+
+    References
+    ----------
+    .. [MKG07] Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, "l-diversity: privacy beyond
+       k-anonymity", ACM Trans. Knowl. Discov. Data 1 (2007).
+    """
+    pairs, counts = np.unique(np.column_stack([classes, codes.values]), axis=0, return_counts=True)
+    shares = counts / np.bincount(classes)[pairs[:, 0]]
+    entropy = np.bincount(pairs[:, 0], weights=-shares * np.log(shares))
+    return float(np.exp(entropy.min()))
+
+
+def equal_distance(codes: Codes, classes: Labels) -> float:
+    """Measure how far values of a class are from all values, where any two differ alike [LLV07]_.
+
+    References
+    ----------
+    .. [LLV07] Li, Li and Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and
+       l-diversity", Proc. IEEE Int. Conf. Data Eng. (2007) 106-115.
+    """
+    pairs, counts = np.unique(np.column_stack([classes, codes.values]), axis=0, return_counts=True)
+    shares = counts / np.bincount(classes)[pairs[:, 0]]
+    overall = (np.bincount(codes.values) / len(codes.values))[pairs[:, 1]]
+    surplus = np.bincount(pairs[:, 0], weights=np.maximum(shares - overall, 0.0))
+    return float(surplus.max())
+
+
+def ordered_distance(codes: Codes, classes: Labels) -> float | None:
+    """Measure how far values of a class must move to be spread as all values are [LLV07]_.
+
+    From the first to the last of all distinct values is a distance of 1.
+
+    References
+    ----------
+    .. [LLV07] Li, Li and Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and
+       l-diversity", Proc. IEEE Int. Conf. Data Eng. (2007) 106-115.
+    """
+    if not codes.ordered:
+        return None
+    overall = np.cumsum(np.bincount(codes.values)) / len(codes.values)
+    order = np.lexsort((codes.values, classes))
+    ends = np.cumsum(np.bincount(classes))
+    largest = farthest_class(
+        codes.values[order], ends, overall, np.concatenate([[0.0], np.cumsum(overall)])
+    )
+    return float(largest) / max(overall.size - 1, 1)
+
+
+@kernel
+def farthest_class(values: Integers, ends: Labels, overall: Matrix, sums: Matrix) -> float:
+    """Find the largest area between the distribution of a class and the overall one.
+
+    ``values`` are sorted within classes, ``overall`` is the share of records up to each value, and
+    ``sums`` adds those up. Between two values of a class its own share is constant, and the overall
+    one crosses it once.
+    """
+    largest = 0.0
+    start = 0
+    for end in ends:
+        area = sums[values[start]]  # nothing of the class is below its first value
+        for i in range(start, end):
+            low = values[i]
+            high = values[i + 1] if i + 1 < end else overall.size
+            share = (i + 1 - start) / (end - start)
+            cross = min(max(np.searchsorted(overall, share), low), high)
+            area += share * (cross - low) - (sums[cross] - sums[low])
+            area += (sums[high] - sums[cross]) - share * (high - cross)
+        largest = max(largest, area)
+        start = end
+    return largest
+
+
+def _worst(
+    measure: Callable[[Codes, Labels], float | None],
+    choose: Callable[[list[float]], float],
+    files: Comparison,
+) -> float | None:
+    """Take the worst of all confidential columns; none if the measure applies to none."""
+    found = [measure(codes, files.classes) for codes in files.confidential.values()]
+    known = [value for value in found if value is not None]
+    return choose(known) if known else None
+
+
+MEASURES = (
+    Measure(
+        "l_distinct",
+        "distinct l-diversity",
+        "risk",
+        "",
+        "higher",
+        "Fewest distinct values of a confidential column among records that share all published "
+        "quasi-identifiers.",
+        "MKG07",
+        partial(_worst, distinct_values, min),
+    ),
+    Measure(
+        "l_entropy",
+        "entropy l-diversity",
+        "risk",
+        "",
+        "higher",
+        "Exponential of the least entropy of a confidential column among records that share all "
+        "published quasi-identifiers.",
+        "MKG07",
+        partial(_worst, entropy_values, min),
+    ),
+    Measure(
+        "t_equal",
+        "t-closeness, equal distance",
+        "risk",
+        "",
+        "lower",
+        "Largest distance between the values of a confidential column in a group and in the whole "
+        "table, where any two values differ alike.",
+        "LLV07",
+        partial(_worst, equal_distance, max),
+    ),
+    Measure(
+        "t_ordered",
+        "t-closeness, ordered distance",
+        "risk",
+        "",
+        "lower",
+        "Largest distance between the values of a confidential numeric column in a group and in "
+        "the whole table, by how many distinct values lie between.",
+        "LLV07",
+        partial(_worst, ordered_distance, max),
+    ),
+)

@@ -1,0 +1,96 @@
+"""What became of the relations between columns."""
+
+import numpy as np
+
+from algorithms.comparison import Comparison
+from algorithms.measure import Measure
+from algorithms.types import Matrix
+
+
+def correlations(x: Matrix) -> Matrix:
+    """Correlate the columns of ``x``; a column that does not vary correlates with nothing."""
+    centred = x - x.mean(axis=0)
+    lengths = np.sqrt((centred**2).sum(axis=0))
+    scaled = centred / np.where(lengths == 0.0, 1.0, lengths)
+    found: Matrix = np.clip(scaled.T @ scaled, -1.0, 1.0)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def correlation_changes(files: Comparison) -> Matrix | None:
+    """Take the absolute change of each pair's correlation; none if there is one column only."""
+    d = files.before.shape[1]
+    if d == 1:
+        return None
+    changes: Matrix = np.abs(correlations(files.after) - correlations(files.before))
+    return changes[np.triu_indices(d, 1)]
+
+
+def spectrum_changes(files: Comparison) -> Matrix:
+    """Compare the eigenvalues of the covariances, largest first, in per cent of all variance.
+
+    Differences are taken over the sum of all eigenvalues, never over one of them: columns that
+    depend on each other have eigenvalues of about zero, and ratios of those mean nothing.
+    """
+    before, after = (_spectrum(x) for x in (files.before, files.after))
+    total = float(before.sum())
+    changes: Matrix = 100.0 * np.abs(after - before) / (total or 1.0)
+    return changes
+
+
+def _spectrum(x: Matrix) -> Matrix:
+    centred = x - x.mean(axis=0)
+    values: Matrix = np.linalg.eigvalsh(centred.T @ centred / len(x))[::-1]
+    return values
+
+
+def _of(changes: Matrix | None, largest: bool) -> float | None:
+    if changes is None:
+        return None
+    return float(changes.max() if largest else changes.mean())
+
+
+MEASURES = (
+    Measure(
+        "correlation_change",
+        "largest change of a correlation",
+        "utility",
+        "",
+        "lower",
+        "Largest absolute change of the correlation between two columns.",
+        "DMT01",
+        lambda files: _of(correlation_changes(files), largest=True),
+    ),
+    Measure(
+        "correlation_change_mean",
+        "mean change of correlations",
+        "utility",
+        "",
+        "lower",
+        "Absolute change of the correlation between two columns, averaged over all pairs.",
+        "DMT01",
+        lambda files: _of(correlation_changes(files), largest=False),
+    ),
+    Measure(
+        "spectrum_change",
+        "largest change of the spectrum",
+        "utility",
+        "%",
+        "lower",
+        "Largest absolute change of an eigenvalue of the covariance matrix, over the sum of all "
+        "original eigenvalues.",
+        "DMT01",
+        lambda files: _of(spectrum_changes(files), largest=True),
+    ),
+    Measure(
+        "spectrum_change_mean",
+        "mean change of the spectrum",
+        "utility",
+        "%",
+        "lower",
+        "Absolute change of an eigenvalue of the covariance matrix, over the sum of all original "
+        "eigenvalues, averaged over all eigenvalues.",
+        "DMT01",
+        lambda files: _of(spectrum_changes(files), largest=False),
+    ),
+)

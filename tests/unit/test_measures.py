@@ -1,0 +1,165 @@
+"""The measures, beside slow and obvious twins and on cases that can be checked by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms.comparison import Codes, Comparison
+from algorithms.evaluation import evaluate
+from algorithms.measure import Estimate
+from algorithms.measures import MEASURES
+from algorithms.microaggregation.mdav import mdav
+from algorithms.risk import diversity, interval, one_to_one
+from algorithms.rounding.centroids import real_centroids
+from algorithms.types import Matrix, Partition
+from algorithms.utility import moments, structure
+from algorithms.utility.propensity import propensity_error
+from tests.oracles import measures as oracle
+from tests.problems import problems
+
+
+def masked(x: Matrix, k: int, codes: list[int] | None = None) -> Comparison:
+    """Mask a table with MDAV."""
+    groups = Partition(mdav(x, k), k)
+    published = np.column_stack([real_centroids(column, groups) for column in x.T])
+    confidential = {} if codes is None else {"c": Codes(np.array(codes), ordered=True)}
+    return Comparison(x, published, published, k, confidential)
+
+
+def random_table(seed: int, n: int = 60, d: int = 3) -> Matrix:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def test_every_measure_explains_itself() -> None:
+    for name, measure in MEASURES.items():
+        assert name == measure.name
+        assert measure.definition.endswith(".")
+        assert measure.kind in ("risk", "utility")
+
+
+@given(problem=problems())
+def test_every_measure_that_applies_is_a_number(problem: tuple[Matrix, int]) -> None:
+    x, k = problem
+    found = evaluate(masked(x, k, list(range(len(x))))).measures
+    assert not any(np.isnan(value) for value in found.values())
+    assert found["k"] >= k
+    assert found["below_k"] == 0
+    assert found["dld_optimistic"] <= found["dld"] <= found["dld_pessimistic"]
+    assert found["linked_nearest"] <= found["dld_pessimistic"]
+    assert found["within_records"] <= found["within_values"]
+    assert found.get("il_bound", 0.0) <= found["il"] + 1e-9
+
+
+def test_what_is_published_unchanged_loses_nothing_and_is_linked() -> None:
+    x = random_table(1)
+    found = evaluate(Comparison(x, x, x, 2)).measures
+    for name in ("il", "il1s", "mean_change", "variance_change", "quantile_change", "pmse"):
+        assert found[name] == pytest.approx(0.0, abs=1e-12)
+    for name in ("dld", "linked_nearest", "within_records", "reidentified_best"):
+        assert found[name] == 100.0
+
+
+def test_measures_that_do_not_apply_are_left_out() -> None:
+    found = evaluate(masked(random_table(2, d=1), 3)).measures
+    assert "correlation_change" not in found
+    assert "l_distinct" not in found
+    constant = np.ones((6, 2))
+    assert "il_bound" not in evaluate(Comparison(constant, constant, constant, 3)).measures
+
+
+@given(
+    values=st.lists(st.integers(0, 5), min_size=6, max_size=24),
+    k=st.integers(2, 4),
+)
+def test_diversity_and_closeness_are_as_counted(values: list[int], k: int) -> None:
+    _, dense = np.unique(values, return_inverse=True)
+    codes = Codes(dense.astype(np.int64), ordered=True)
+    classes = np.minimum(np.arange(len(values)) // k, len(values) // k - 1)
+    for ours, twin in (
+        (diversity.distinct_values, oracle.distinct),
+        (diversity.entropy_values, oracle.entropy),
+        (diversity.equal_distance, oracle.equal_distance),
+        (diversity.ordered_distance, oracle.ordered_distance),
+    ):
+        assert ours(codes, classes) == pytest.approx(twin(codes.values, classes), abs=1e-12)
+
+
+def test_closeness_in_order_needs_an_order() -> None:
+    codes = Codes(np.array([0, 1, 0, 1]), ordered=False)
+    assert diversity.ordered_distance(codes, np.array([0, 0, 1, 1])) is None
+
+
+@given(problem=problems())
+def test_ranks_between_are_as_counted(problem: tuple[Matrix, int]) -> None:
+    files = masked(*problem)
+    found = MEASURES["within_ranks_values"].run(files)
+    assert found == pytest.approx(oracle.near_ranks(files.before, files.after, interval.NEAR))
+
+
+def test_the_best_assignment_is_the_best() -> None:
+    x = random_table(3, n=7, d=2)
+    files = masked(x, 2)
+    rows, assigned = one_to_one.linear_sum_assignment(
+        one_to_one.cdist(files.after, files.before, "sqeuclidean")
+    )
+    total = float(((files.after[rows] - files.before[assigned]) ** 2).sum())
+    assert total == pytest.approx(oracle.best_assignment(files.before, files.after))
+
+
+def test_many_records_are_assigned_in_samples_and_it_is_said() -> None:
+    files = masked(random_table(4, n=1600, d=2), 4)
+    found = one_to_one.best_linkage(files)
+    assert isinstance(found, Estimate)
+    assert "samples" in found.how
+    exact = one_to_one.reidentified(files.before, files.after, files.classes)
+    assert found.value == pytest.approx(exact, rel=0.5)
+    assert evaluate(files).notes["reidentified_best"] == found.how
+
+
+def test_a_moved_and_shrunk_column_is_told() -> None:
+    x = random_table(5, n=400, d=2)
+    published = x.copy()
+    published[:, 0] = 0.5 * (x[:, 0] - x[:, 0].mean()) + x[:, 0].mean() + 2.0 * x[:, 0].std(ddof=1)
+    files = Comparison(x, published, published, 2)
+    assert moments.mean_changes(files) == pytest.approx([2.0, 0.0])
+    assert moments.variance_ratios(files) == pytest.approx([0.25, 1.0])
+    found = evaluate(files)
+    assert found.measures["variance_change"] == pytest.approx(75.0)
+    assert found.columns[0]["mean_change"] == pytest.approx(2.0)
+    assert set(found.columns[0]) >= {"variance_ratio", "quantile_50_change"}
+
+
+def test_a_column_that_begins_to_vary_is_told() -> None:
+    x = np.ones((4, 1))
+    published = np.array([[1.0], [1.0], [2.0], [2.0]])
+    assert moments.variance_ratios(Comparison(x, published, published, 2)).tolist() == [np.inf]
+
+
+def test_columns_that_depend_on_each_other_do_no_harm() -> None:
+    x = random_table(6, d=2)
+    x = np.column_stack([x, x[:, 0], np.ones(len(x))])
+    files = masked(x, 3)
+    assert np.isfinite(structure.spectrum_changes(files)).all()
+    assert structure.correlations(x)[0, 2] == pytest.approx(1.0)
+    assert structure.correlations(x)[0, 3] == 0.0
+    assert np.isfinite(propensity_error(files.before, files.after))
+
+
+def test_a_model_tells_apart_what_is_far_apart() -> None:
+    x = random_table(7, n=200, d=1)
+    assert propensity_error(x, x + 50.0) == pytest.approx(0.25, abs=1e-3)
+    assert propensity_error(x, x[::-1]) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_certificate_names_bound_loss_and_rounding() -> None:
+    found = evaluate(masked(random_table(8), 3))
+    assert found.certificate.startswith("no method could lose less than")
+    assert "rounding" not in found.certificate
+    x = random_table(9)
+    rounded = evaluate(Comparison(x, np.round(x), x, 2))
+    assert "rounding averages makes" in rounded.certificate
+    constant = np.ones((6, 1))
+    assert evaluate(Comparison(constant, constant, constant, 3)).certificate == (
+        "this file loses 0.0000 %"
+    )
