@@ -15,6 +15,7 @@ ORDERINGS: Registry[Ordering] = Registry(
         "pca",
         "rank_sum",
         "sum_of_deviations",
+        "tsp",
         "zscore",
     ),
 )
