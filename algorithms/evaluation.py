@@ -1,12 +1,14 @@
 """The measures of one masked file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from algorithms.comparison import Comparison
+from algorithms.comparison import Codes, Comparison
 from algorithms.measure import Estimate
 from algorithms.measures import MEASURES
+from algorithms.types import Matrix
 from algorithms.utility.moments import SHARES, mean_changes, quantile_changes, variance_ratios
 
 
@@ -86,6 +88,23 @@ def evaluate(files: Comparison) -> Evaluation:
         notes=notes,
         columns=_columns(files),
     )
+
+
+def evaluate_published(
+    published: Matrix, k: int, confidential: Mapping[str, Codes]
+) -> dict[str, float]:
+    """Measure what needs no original, as anyone can who has the published file.
+
+    Examples
+    --------
+    >>> evaluate_published(np.array([[2.0], [2.0], [8.0], [8.0]]), 2, {})
+    {'k': 2.0, 'below_k': 0.0, 'reidentified_random': 50.0}
+    """
+    files = Comparison(published, published, published, k, confidential)
+    found = {
+        name: measure.run(files) for name, measure in MEASURES.items() if not measure.needs_original
+    }
+    return {name: value for name, value in found.items() if isinstance(value, float)}
 
 
 def _columns(files: Comparison) -> list[dict[str, float]]:

@@ -46,6 +46,8 @@ class Measure:
         Key of the paper that defines it, in ``docs/references.bib``.
     run : callable
         ``run(comparison)``; none where the measure does not apply.
+    needs_original : bool
+        Whether it takes the originals; if not, anyone who has the published file can compute it.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Measure:
     definition: str
     paper: str
     run: "Callable[[Comparison], float | Estimate | None]"
+    needs_original: bool = True
 
     def shown(self, value: float) -> str:
         """Write a value with its unit."""

@@ -1,4 +1,4 @@
-"""The command line: microrelease run | check | verify | audit | methods | example | spec."""
+"""The command line: microrelease run | explore | check | verify | audit | methods | …."""
 
 import argparse
 import json
@@ -11,6 +11,8 @@ from pathlib import Path
 
 from algorithms.errors import IntegrityError, ReleaseError
 from flows import display
+
+SMALLEST_K = 2
 
 EPILOG = """\
 exit codes:
@@ -26,6 +28,7 @@ exit codes:
 
 start here:
   microrelease example demo
+  microrelease explore demo/enterprise-survey.yaml
   microrelease run demo/enterprise-survey.yaml
   microrelease verify demo/public/enterprise-survey/2026-Q3
   microrelease audit demo/register
@@ -69,6 +72,51 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.set_defaults(run=_run)
 
+    explore = commands.add_parser(
+        "explore",
+        help="draw a risk-utility map of methods, paths and k; publish nothing",
+        description="Tries every combination of methods, orderings (for methods that cut a path) "
+        "and k on the table of a spec, measures each as a release would, and writes a map with the "
+        "ceilings of the spec in it, a table of all measures, and a recommendation. A choice that "
+        "fails or takes too long does not stop the others.",
+    )
+    explore.add_argument("spec", type=Path, metavar="SPEC", help="release spec, a YAML file")
+    explore.add_argument(
+        "--methods", nargs="+", metavar="METHOD", help="methods to try (default: all)"
+    )
+    explore.add_argument(
+        "--orderings",
+        nargs="+",
+        metavar="ORDERING",
+        help="paths for methods that cut one (default: npn tsp)",
+    )
+    explore.add_argument(
+        "--k",
+        nargs="+",
+        type=_numbers,
+        metavar="K",
+        help="group sizes, such as 3 5 10 or 2-15 (default: 2 3 4 5 7 10 15 and that of the spec)",
+    )
+    explore.add_argument(
+        "--seconds", type=_seconds, default=60.0, help="the most one choice may take (default 60)"
+    )
+    explore.add_argument(
+        "--workers", type=_positive, default=2, help="choices tried at a time (default 2)"
+    )
+    explore.add_argument(
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="where the map is written (default: NAME-PERIOD-map here)",
+    )
+    explore.add_argument(
+        "--choose",
+        type=Path,
+        metavar="NEW_SPEC",
+        help="write the spec anew, with the recommended choice in it",
+    )
+    explore.set_defaults(run=_explore)
+
     check = commands.add_parser(
         "check",
         help="validate a spec and its source without running",
@@ -100,6 +148,15 @@ def _parser() -> argparse.ArgumentParser:
 
     methods = commands.add_parser("methods", help="list methods, their options and their papers")
     methods.set_defaults(run=_methods)
+
+    measures = commands.add_parser(
+        "measures",
+        help="list measures of risk and utility, and what they mean",
+        description="Any of them can have a ceiling (where lower is better) or a floor (where "
+        "higher is better) in a spec.",
+    )
+    measures.add_argument("--markdown", action="store_true", help="print the page docs/measures.md")
+    measures.set_defaults(run=_measures)
 
     example = commands.add_parser(
         "example",
@@ -157,6 +214,55 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _explore(options: argparse.Namespace) -> int:
+    from algorithms.errors import SpecError
+    from expectations.spec import load
+
+    spec = load(options.spec)
+    ks = [k for part in options.k or () for k in part]
+    if options.choose is not None and options.choose.exists():
+        raise SpecError(f"{str(options.choose)!r} must not be overwritten; choose another name")
+    folder = options.folder or Path("-".join((*spec.release.folder.parts, "map")))
+    _quieten_prefect()
+    with display.cells(spec) as (listener, observer):
+        from flows.explore import explore, observers, outcomes
+        from tasks.explore.cell import Cell, recommendation
+        from tasks.explore.outputs import PAGE, write_choice
+        from tasks.stage import listeners
+
+        found: list[tuple[list[Cell], ReleaseError | None]] = []
+        listeners.append(listener)
+        observers.append(observer)
+        outcomes.append(lambda cells, error: found.append((cells, error)))
+        try:
+            with _prefect_faults_in_words():
+                explore(
+                    spec,
+                    folder.absolute(),
+                    methods=options.methods,
+                    orderings=options.orderings,
+                    ks=ks or None,
+                    seconds=options.seconds,
+                    workers=options.workers,
+                    return_state=True,
+                )
+        finally:
+            listeners.remove(listener)
+            observers.pop()
+            outcomes.pop()
+    if not found:
+        raise ReleaseError("Prefect ended the run before its first stage; see its log")
+    cells, error = found[0]
+    if error is not None:
+        raise error
+    display.say(recommendation(cells, spec))
+    display.say(f"  map   {folder / PAGE}")
+    if options.choose is not None:
+        write_choice(cells, spec, options.spec, options.choose)
+        display.say(f"  spec  {options.choose}")
+    return 0
+
+
 @contextmanager
 def _prefect_faults_in_words() -> Iterator[None]:
     """Say in one sentence that Prefect failed; what the flow itself raises is an outcome."""
@@ -196,6 +302,7 @@ def _verify(options: argparse.Namespace) -> int:
         f"combination of {len(found.quasi_identifiers)} quasi-identifiers stands in at least "
         f"{found.k_found} rows (k = {found.k_claimed} was promised)"
     )
+    display.recomputed(found.measures)
     return 0
 
 
@@ -221,6 +328,17 @@ def _methods(_options: argparse.Namespace) -> int:
     return 0
 
 
+def _measures(options: argparse.Namespace) -> int:
+    from algorithms.measures import MEASURES
+    from flows.measures_page import measures_page
+
+    if options.markdown:
+        sys.stdout.write(measures_page())
+    else:
+        display.measures(MEASURES)
+    return 0
+
+
 def _example(options: argparse.Namespace) -> int:
     from flows.example import write_example
 
@@ -242,6 +360,22 @@ def _schema(_options: argparse.Namespace) -> int:
     schema = ReleaseSpec.model_json_schema()
     sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
     return 0
+
+
+def _numbers(text: str) -> list[int]:
+    """Read a number, or a range such as 2-15."""
+    first, dash, last = text.partition("-")
+    last = last if dash else first
+    if not (first.isdigit() and last.isdigit()) or int(first) < SMALLEST_K:
+        raise argparse.ArgumentTypeError(f"must be at least {SMALLEST_K}, or a range such as 2-15")
+    return list(range(int(first), int(last) + 1))
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be above 0")
+    return value
 
 
 def _positive(text: str) -> int:

@@ -8,20 +8,30 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 if TYPE_CHECKING:
     # types only: what is imported here would be waited for by `microrelease --help`
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from algorithms.errors import ReleaseError
     from algorithms.evaluation import Evaluation
+    from algorithms.measure import Measure
     from algorithms.microaggregation.method import Method
     from algorithms.orderings.ordering import Ordering
     from expectations.gate import Verdict
     from expectations.spec import ReleaseSpec
+    from tasks.explore.cell import Cell
     from tasks.shelves.audit import Audit
     from tasks.stage import Listener
 
@@ -71,6 +81,59 @@ def stages(spec: ReleaseSpec) -> Iterator[Listener]:
         yield listener
 
 
+@contextmanager
+def cells(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[Cell, int], None]]]:
+    """Show how many choices were tried, and each that is done."""
+    console = Console(highlight=False)
+    console.print(f"[bold]{spec.release.name}[/] {spec.release.folder.name}: exploring")
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        bar = progress.add_task("starting Prefect", total=None)
+
+        def listener(name: str, seconds: float | None) -> None:
+            if seconds is None and name != "try":
+                progress.update(bar, description=name)
+
+        def observer(cell: Cell, total: int) -> None:
+            progress.update(bar, description="trying choices", total=total, advance=1)
+            shown = (
+                cell.fault
+                if cell.evaluation is None
+                else f"IL {cell.measure('il'):8.4f} %   DLD {cell.measure('dld'):8.4f} %   "
+                + ("within limits" if cell.admissible else "")
+            )
+            progress.console.print(
+                f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(shown)}".rstrip(), soft_wrap=True
+            )
+
+        yield listener, observer
+    console.print()
+
+
+def measures(found: Mapping[str, Measure]) -> None:
+    """Print the measures, what they mean and which way is better."""
+    console = Console(highlight=False, soft_wrap=True)
+    for kind in ("utility", "risk"):
+        console.print(f"\n[bold]{kind}[/]")
+        for name, measure in found.items():
+            if measure.kind == kind:
+                unit = f", in {measure.unit}" if measure.unit else ""
+                console.print(
+                    f"[bold]{name}[/]  {escape(measure.title)}{escape(unit)}; {measure.better} is "
+                    "better"
+                )
+                console.print(f"    {escape(measure.definition)} \\[{measure.paper}]")
+
+
 def warnings(spec: ReleaseSpec) -> None:
     """Print what is allowed but likely a mistake."""
     console = Console(highlight=False, soft_wrap=True, stderr=True)
@@ -106,6 +169,14 @@ def places(folder: Path | None, manifest: Path | None) -> None:
         say(f"  public files  {folder}")
     if manifest is not None:
         say(f"  manifest      {manifest}")
+
+
+def recomputed(found: Mapping[str, float]) -> None:
+    """Print the measures that were computed from published files alone."""
+    from algorithms.measures import MEASURES
+
+    for name, value in found.items():
+        say(f"  recomputed  {MEASURES[name].title}: {MEASURES[name].shown(value)}")
 
 
 def audit(found: Audit) -> None:

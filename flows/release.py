@@ -12,6 +12,7 @@ from prefect.states import Completed, Failed
 
 from algorithms.errors import RefusedError, ReleaseError
 from algorithms.evaluation import Evaluation
+from algorithms.profile import Profile
 from expectations.gate import Verdict, verdicts
 from expectations.spec import ReleaseSpec
 from tasks.evaluate import evaluate
@@ -19,6 +20,7 @@ from tasks.ingest import ingest
 from tasks.judge import judge
 from tasks.microaggregate import microaggregate
 from tasks.order import order
+from tasks.profile import profile
 from tasks.publish import publish, record_attempt
 from tasks.round_integers import round_integers
 from tasks.shelves import provenance
@@ -41,6 +43,7 @@ class Outcome:
     folder: Path | None = None
     manifest: Path | None = None
     record: dict[str, Any] = field(default_factory=dict)
+    profile: Profile | None = None
     started: float = field(default_factory=time.monotonic)
 
     def timed_record(self) -> dict[str, Any]:
@@ -121,16 +124,19 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
 
     outcome.evaluation = evaluation
     outcome.verdicts = verdicts(evaluation, spec.gate, spec.microaggregation.k)
-    record["measures"] = asdict(evaluation)
+    record["evaluation"] = asdict(evaluation)
     record["gate"] = [asdict(verdict) for verdict in outcome.verdicts]
     record["expectations"] = [asdict(finding) for finding in table.findings]
+    if not dry_run:
+        outcome.profile = profile(table.frame, masked, spec)
     judgement = judge(table.frame, masked, evaluation, spec)
     record["expectations"] += [asdict(finding) for finding in judgement.findings]
     if dry_run:
         outcome.sentence = "approved; a dry run publishes and records nothing"
         return
 
-    publication = publish(masked, judgement.approval, spec, outcome.timed_record())
+    told = outcome.timed_record()
+    publication = publish(masked, judgement.approval, spec, told, outcome.profile)
     outcome.folder, outcome.manifest = publication.folder, publication.manifest
     outcome.sentence = (
         "already published with the same bytes; nothing was changed"
@@ -144,7 +150,7 @@ def _keep_record(spec: ReleaseSpec, outcome: Outcome) -> None:
     decision = BLOCKED if isinstance(outcome.error, RefusedError) else FAILED
     record = {**outcome.timed_record(), "decision": decision, "reason": outcome.sentence}
     try:
-        outcome.manifest = guarded("record", record_attempt)(spec, record)
+        outcome.manifest = guarded("record", record_attempt)(spec, record, outcome.profile)
     except ReleaseError as error:
         # the first fault is the one to report
         get_run_logger().warning("the attempt could not be entered in the register: %s", error)

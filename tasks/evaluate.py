@@ -3,9 +3,10 @@
 import pandas as pd
 
 from algorithms import evaluation
-from algorithms.comparison import Codes, Comparison
+from algorithms.comparison import Comparison
 from algorithms.evaluation import Evaluation
 from algorithms.types import Partition
+from expectations.codes import codes_of
 from expectations.spec import ReleaseSpec
 from tasks.round_integers import unrounded
 from tasks.stage import stage
@@ -29,9 +30,3 @@ def evaluate(
         confidential={name: codes_of(masked[name]) for name in columns.confidential},
     )
     return evaluation.evaluate(files)
-
-
-def codes_of(column: pd.Series) -> Codes:
-    """Count up the distinct values of a column, in their order; missing is one of them."""
-    codes, _ = pd.factorize(column, sort=True, use_na_sentinel=False)
-    return Codes(codes.astype("int64"), ordered=pd.api.types.is_numeric_dtype(column))

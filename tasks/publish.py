@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from algorithms.errors import ContractError
+from algorithms.profile import Profile
 from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.published import checksums
@@ -28,11 +29,16 @@ class Publication:
 
 @stage(name="publish", retries=2)
 def publish(
-    masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec, record: dict[str, Any]
+    masked: pd.DataFrame,
+    approval: Approval,
+    spec: ReleaseSpec,
+    record: dict[str, Any],
+    profile: Profile | None = None,
 ) -> Publication:
     """Write, verify and reveal the public folder of an approved table.
 
-    ``record`` is what the manifest says of the attempt; the files are added to it here.
+    ``record`` is what the manifest says of the attempt, to which the files are added here;
+    ``profile`` is what its report may draw of originals.
     """
     if digest_of(masked) != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
@@ -42,7 +48,7 @@ def publish(
     with register.opened(), locked(places.public_folder):
         public_folder.sweep(places)
         try:
-            return _publish(masked, approval, spec, record, register)
+            return _publish(masked, approval, spec, record, profile, register)
         finally:
             public_folder.sweep(places)
 
@@ -52,20 +58,19 @@ def _publish(
     approval: Approval,
     spec: ReleaseSpec,
     record: dict[str, Any],
+    profile: Profile | None,
     register: Register,
 ) -> Publication:
     release, public = spec.release, spec.publication.public_folder
     attempt, target = register.new_attempt(release.folder), public / release.folder
     prepared = public_folder.prepare(masked, approval, spec, attempt)
     unchanged = public_folder.is_there(release, public, prepared)
-    register.write_manifest(
-        attempt,
-        {
-            **record,
-            "decision": UNCHANGED if unchanged else APPROVED,
-            "public": {"folder": str(target), "checksums": checksums(prepared)},
-        },
-    )
+    told = {
+        **record,
+        "decision": UNCHANGED if unchanged else APPROVED,
+        "public": {"folder": str(target), "checksums": checksums(prepared)},
+    }
+    _keep(register, attempt, told, profile)
     if unchanged:
         register.append(attempt, UNCHANGED)
     else:
@@ -76,11 +81,23 @@ def _publish(
     return Publication(target, register.manifest_path(attempt), unchanged)
 
 
-def record_attempt(spec: ReleaseSpec, record: dict[str, Any]) -> Path:
+def record_attempt(
+    spec: ReleaseSpec, record: dict[str, Any], profile: Profile | None = None
+) -> Path:
     """Enter an attempt that published nothing into the register."""
     register = Register(spec.publication.register_folder)
     with register.opened():
         attempt = register.new_attempt(spec.release.folder)
-        register.write_manifest(attempt, record)
+        _keep(register, attempt, record, profile)
         register.append(attempt, record["decision"])
     return register.manifest_path(attempt)
+
+
+def _keep(
+    register: Register, attempt: str, record: dict[str, Any], profile: Profile | None
+) -> None:
+    """Keep what is told of an attempt, as a manifest and as a report of the same figures."""
+    from tasks.shelves.report.release_report import release_report
+
+    manifest = {"attempt": attempt, **record}
+    register.write_manifest(manifest, release_report(manifest, profile))

@@ -1,6 +1,8 @@
 """A Prefect test server started once, the Hypothesis profile, and a small release to work on."""
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ import expectations  # noqa: F401 - sets what must be set before Prefect is impo
 
 # the test harness isolates the database, not the folder that results would be written to
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="microrelease-tests-")
+atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)
 os.environ["PREFECT_LOGGING_LEVEL"] = "ERROR"
 os.environ["PREFECT_SERVER_LOGGING_LEVEL"] = "CRITICAL"
 

@@ -18,6 +18,7 @@ MEASURES = (
         "Records in the rarest combination of published quasi-identifiers.",
         "SWE02",
         lambda files: float(files.sizes.min()),
+        needs_original=False,
     ),
     Measure(
         "below_k",
@@ -28,6 +29,7 @@ MEASURES = (
         "Combinations of published quasi-identifiers that stand in fewer than k records.",
         "SWE02",
         _below,
+        needs_original=False,
     ),
     Measure(
         "reidentified_random",
@@ -39,5 +41,6 @@ MEASURES = (
         "record of it at random.",
         "DT01",
         lambda files: 100.0 * files.sizes.size / len(files.published),
+        needs_original=False,
     ),
 )

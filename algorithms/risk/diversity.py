@@ -119,6 +119,7 @@ MEASURES = (
         "quasi-identifiers.",
         "MKG07",
         partial(_worst, distinct_values, min),
+        needs_original=False,
     ),
     Measure(
         "l_entropy",
@@ -130,6 +131,7 @@ MEASURES = (
         "published quasi-identifiers.",
         "MKG07",
         partial(_worst, entropy_values, min),
+        needs_original=False,
     ),
     Measure(
         "t_equal",
@@ -141,6 +143,7 @@ MEASURES = (
         "table, where any two values differ alike.",
         "LLV07",
         partial(_worst, equal_distance, max),
+        needs_original=False,
     ),
     Measure(
         "t_ordered",
@@ -152,5 +155,6 @@ MEASURES = (
         "the whole table, by how many distinct values lie between.",
         "LLV07",
         partial(_worst, ordered_distance, max),
+        needs_original=False,
     ),
 )

@@ -8,7 +8,7 @@ from algorithms.comparison import Comparison
 from algorithms.measure import Estimate, Measure
 from algorithms.types import Labels, Matrix
 
-LARGEST = 1500
+LARGEST = 500
 """Records up to which all are assigned."""
 
 SAMPLES = 8

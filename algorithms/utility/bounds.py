@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from algorithms._jit import kernel
 from algorithms.types import Integers, Labels, Matrix
 
-BLOCK = 4096
-"""Rows whose neighbours are sought together, few enough to bound memory."""
+LEAF = 128
+"""Rows measured together: more cost distances, fewer cost boxes."""
+
+BLOCK = 2**22
+"""Neighbours held together, few enough to bound memory."""
 
 CANDIDATES = 2**22
-"""Neighbours looked at altogether: all pairs of some 2,000 rows, 41 neighbours of 100,000."""
+"""Neighbours looked at altogether: all of some 2,000 rows, 41 of each of 100,000."""
 
 
 def neighbour_bound(x: Matrix, k: int) -> float:
@@ -38,8 +40,9 @@ def neighbour_bound(x: Matrix, k: int) -> float:
 
         sum over rows of (sum of the k - 1 smallest squared distances to other rows) / (2 k)
 
-    Time that of a search in a k-d tree: about O(n log n) in few dimensions, much more from some
-    ten independent ones on. Memory O(n d). The order of the rows is without effect.
+    Rows are measured leaf by leaf of a k-d tree, if leaves are close enough. Time O(n² d) at worst,
+    and a small part of that unless many columns are independent; memory O(n d). The order of the
+    rows is without effect, to the last digit.
 
     Examples
     --------
@@ -48,13 +51,14 @@ def neighbour_bound(x: Matrix, k: int) -> float:
     """
     if k == 1 or len(x) < k:
         return 0.0
-    blocks = _nearest(_few_copies(x, k), k)
-    return float(sum(squares[:, 1:].sum() for _, squares, _ in blocks)) / (2 * k)
+    x = _few_copies(x, k)
+    costs = np.empty(len(x))
+    for rows, squares, _ in _nearest(x, k, k):
+        costs[rows] = squares[:, 1:].sum(axis=1)
+    return float(costs.sum()) / (2 * k)
 
 
-def weighted_bound(
-    x: Matrix, k: int, *, rounds: int = 400, neighbours: int | None = None
-) -> float:
+def weighted_bound(x: Matrix, k: int, *, rounds: int = 400, neighbours: int | None = None) -> float:
     """Bound the SSE of any partition from below, sharing each pair's cost between its rows.
 
     Parameters
@@ -66,8 +70,8 @@ def weighted_bound(
     rounds : int
         Steps of the ascent; more come closer to the best shares.
     neighbours : int, optional
-        Neighbours of each row among which shares may differ, at least ``k - 1``. By default 2**22
-        for all rows together, and at least 5 k; with n - 1 the best shares can be reached.
+        Neighbours of each row among which shares may differ, at least ``k - 1``; with n, the best
+        shares can be reached. By default 5 k, or 2**22 for all rows together if that is more.
 
     Returns
     -------
@@ -90,8 +94,9 @@ def weighted_bound(
     potential need exceed the squared distance to the (k - 1)-th neighbour, and none is let exceed
     half of that to the last neighbour looked at: no pair beyond those can then lack anything.
 
-    Time that of a search for ``neighbours`` neighbours in a k-d tree, and O(n k) per round on
-    average; memory O(n (d + neighbours)) at worst. The order of the rows is without effect.
+    Time that of the search for ``neighbours`` neighbours, of which those at twice the squared
+    distance of the (k - 1)-th are of no use and not sought, and O(n k) or so per round. Memory
+    O(n (d + neighbours)) at worst. The order of the rows is without effect, to the last digit.
 
     Examples
     --------
@@ -105,24 +110,23 @@ def weighted_bound(
     n = len(x)
     if neighbours is None:
         neighbours = max(5 * k, CANDIDATES // n)
-    neighbours = min(max(neighbours, k - 1), n - 1)
-    equal_shares = 0.0
-    highest = np.empty(n)
-    pairs = []
-    for rows, squares, others in _nearest(x, neighbours + 1):
-        equal_shares += float(squares[:, 1:k].sum()) / 2.0
-        top = squares[:, k - 1]
-        if neighbours < n - 1:
-            top = np.minimum(top, squares[:, -1] / 2.0)
-        highest[rows] = top
-        close = squares < 2.0 * top[:, np.newaxis]
-        pairs.append((np.repeat(rows, close.sum(axis=1)), others[close], squares[close]))
-    first, second, costs = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
-    # a pair that can lack something is close for the row of the higher potential: count it there
-    above, below = highest[first], highest[second]
-    once = (above > below) | ((above == below) & (first > second))
-    once &= costs < above + below
-    return max(equal_shares, _ascend(first[once], second[once], costs[once], highest, k, rounds)) / k
+    count = min(max(neighbours, k - 1), n) + 1
+    equal_shares, highest = np.empty(n), np.empty(n)
+    blocks = []
+    for rows, squares, others in _nearest(x, k, count):
+        equal_shares[rows] = squares[:, 1:k].sum(axis=1)
+        highest[rows] = np.minimum(squares[:, k - 1], squares[:, -1] / 2.0)
+        close = squares < 2.0 * highest[rows, np.newaxis]
+        blocks.append((np.repeat(rows, close.sum(axis=1)), others[close], squares[close]))
+    first, second, costs = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    # a pair that may lack something is close for the row that may rise higher: take it from there
+    higher, lower = highest[first], highest[second]
+    may_lack = costs < higher + lower
+    may_lack &= (higher > lower) | ((higher == lower) & (first > second))
+    pairs = np.flatnonzero(may_lack)
+    pairs = pairs[np.lexsort((second[pairs], first[pairs]))]
+    best = _ascend(first[pairs], second[pairs], costs[pairs], highest, k, rounds)
+    return float(max(equal_shares.sum() / (2 * k), best / k))
 
 
 def _few_copies(x: Matrix, k: int) -> Matrix:
@@ -133,16 +137,124 @@ def _few_copies(x: Matrix, k: int) -> Matrix:
     x = x[np.lexsort(x.T)]
     fresh = np.concatenate([[True], (x[1:] != x[:-1]).any(axis=1)])
     first_copy = np.flatnonzero(fresh)[fresh.cumsum() - 1]
-    return x[np.arange(len(x)) - first_copy < k]
+    few: Matrix = x[np.arange(len(x)) - first_copy < k]
+    return few
 
 
-def _nearest(x: Matrix, count: int) -> Iterator[tuple[Integers, Matrix, Integers]]:
-    """Find the nearest rows of each row, itself included, in blocks of rows that are close by."""
-    tree = cKDTree(x)
-    for start in range(0, len(x), BLOCK):
-        rows = tree.indices[start : start + BLOCK]
-        distances, others = tree.query(x[rows], k=np.arange(1, count + 1), workers=-1)
-        yield rows, distances**2, others
+def _nearest(x: Matrix, k: int, count: int) -> Iterator[tuple[Integers, Matrix, Integers]]:
+    """Find the ``count`` nearest rows of each row, itself included, some rows at a time.
+
+    Those at twice the squared distance of the ``k``-th, or farther, may be left out: the distances
+    of rows that are missing at the end are infinite.
+    """
+    leaves = _leaves(x)
+    rows = np.concatenate(leaves)
+    ends = np.cumsum([len(leaf) for leaf in leaves])
+    starts = np.concatenate([[0], ends])
+    columns = x[rows].T.copy(order="C")
+    low = np.minimum.reduceat(columns, starts[:-1], axis=1)
+    high = np.maximum.reduceat(columns, starts[:-1], axis=1)
+    step = max(BLOCK // (LEAF * count), 1)
+    for first in range(0, len(leaves), step):
+        last = min(first + step, len(leaves))
+        squares, others = _search(columns, starts, low, high, first, last, k, count)
+        yield rows[starts[first] : starts[last]], squares, rows[others]
+
+
+def _leaves(x: Matrix) -> list[Integers]:
+    """Halve the rows along their widest column, until few are left in each leaf."""
+    leaves = []
+    waiting = [np.arange(len(x))]
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) <= LEAF:
+            leaves.append(rows)
+            continue
+        points = x[rows]
+        half = len(rows) // 2
+        split = np.argpartition(points[:, np.ptp(points, axis=0).argmax()], half)
+        waiting += [rows[split[half:]], rows[split[:half]]]
+    return leaves
+
+
+@kernel
+def _search(
+    columns: Matrix,
+    starts: Labels,
+    low: Matrix,
+    high: Matrix,
+    first: int,
+    last: int,
+    k: int,
+    count: int,
+) -> tuple[Matrix, Labels]:
+    """Find the nearest rows of those in the leaves from ``first`` to ``last``.
+
+    Each leaf's rows go together through all leaves, the closest first, by the distance between the
+    boxes around them. Box distances are summed like distances and so never exceed them, not even by
+    rounding.
+    """
+    offset = starts[first]
+    held = starts[last] - offset
+    squares = np.full((held, count), np.inf)
+    others = np.zeros((held, count), dtype=np.int64)
+    reach = np.full(held, np.inf)
+    apart = np.empty(starts.size - 1)
+    from_box = np.empty(LEAF)
+    from_row = np.empty(LEAF)
+    for leaf in range(first, last):
+        start, stop = starts[leaf], starts[leaf + 1]
+        my_reach = reach[start - offset : stop - offset]
+        _measure(low, high, 0, apart.size, low[:, leaf], high[:, leaf], apart)
+        apart[leaf] = -1.0
+        for other in np.argsort(apart):
+            if apart[other] >= my_reach.max():
+                break
+            begin, end = starts[other], starts[other + 1]
+            _measure(columns, columns, start, stop, low[:, other], high[:, other], from_box)
+            for i in range(stop - start):
+                if from_box[i] < my_reach[i]:
+                    point = columns[:, start + i]
+                    _measure(columns, columns, begin, end, point, point, from_row)
+                    row = start - offset + i
+                    found = from_row[: end - begin]
+                    my_reach[i] = _keep(found, begin, squares[row], others[row], my_reach[i], k)
+    return squares, others
+
+
+@kernel
+def _measure(
+    bottoms: Matrix, tops: Matrix, begin: int, end: int, bottom: Matrix, top: Matrix, out: Matrix
+) -> None:
+    """Write the squared distances of some boxes to one box; a row is a box of no size."""
+    total = out[: end - begin]
+    total[:] = 0.0
+    for j in range(bottoms.shape[0]):
+        lows, highs = bottoms[j, begin:end], tops[j, begin:end]
+        floor, ceiling = bottom[j], top[j]
+        for i in range(total.size):
+            gap = max(max(lows[i] - ceiling, floor - highs[i]), 0.0)
+            total[i] += gap * gap
+
+
+@kernel
+def _keep(
+    found: Matrix, begin: int, squares: Matrix, others: Labels, reach: float, k: int
+) -> float:
+    """Sort what was found within reach, from row ``begin`` on, in among the nearest so far."""
+    size = int(np.searchsorted(squares, np.inf))
+    for i in range(found.size):
+        if found[i] < reach:
+            place = min(size, squares.size - 1)
+            size += 1
+            while place > 0 and squares[place - 1] > found[i]:
+                squares[place] = squares[place - 1]
+                others[place] = others[place - 1]
+                place -= 1
+            squares[place] = found[i]
+            others[place] = begin + i
+            reach = min(squares[-1], 2.0 * squares[k - 1])
+    return reach
 
 
 @kernel

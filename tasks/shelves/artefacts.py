@@ -1,8 +1,13 @@
 """What a run shows in the Prefect UI: aggregates only."""
 
-from prefect.artifacts import create_table_artifact
+from collections.abc import Sequence
+
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from expectations.gate import Verdict
+from expectations.spec import ReleaseSpec
+from tasks.explore.cell import Cell, recommendation
+from tasks.explore.table import rows_of
 
 
 def show_measures(dataset: str, sentence: str, verdicts: tuple[Verdict, ...]) -> None:
@@ -19,4 +24,16 @@ def show_measures(dataset: str, sentence: str, verdicts: tuple[Verdict, ...]) ->
             for verdict in verdicts
         ],
         description=sentence,
+    )
+
+
+def show_map(cells: Sequence[Cell], spec: ReleaseSpec) -> None:
+    """Log the recommendation and the table of all choices that were tried."""
+    create_markdown_artifact(
+        key=f"explore-recommendation-{spec.release.name}", markdown=recommendation(cells, spec)
+    )
+    create_table_artifact(
+        key=f"explore-choices-{spec.release.name}",
+        table=rows_of(cells),
+        description="Every choice that was tried, and all measures of it.",
     )

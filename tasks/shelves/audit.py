@@ -33,7 +33,7 @@ class Audit:
 
 
 def audit(folder: Path, public: Path | None = None) -> Audit:
-    """Check the hash chain, the manifests and every published folder.
+    """Check the hash chain, the manifests, the reports and every published folder.
 
     Parameters
     ----------
@@ -67,6 +67,7 @@ def _audit(register: Register, public: Path | None) -> Audit:
     found.faults += register.problems_with_manifests(chain)
     if found.faults:
         return found
+    found.faults += register.problems_with_reports(chain)
     _check_unrecorded(register, chain, public, found)
     for entry in chain.unfinished:
         appeared = has_appeared(_moved(register.manifest(entry["attempt"]), public))

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 FLOORS = ("algorithms", "expectations", "tasks", "flows")
 PACKAGES = (
     "great-expectations",
+    "matplotlib",
     "numba",
     "numpy",
     "pandas",

@@ -12,10 +12,12 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from algorithms.errors import ContractError, RefusedError, StorageError
+from algorithms.measures import MEASURES
 from expectations.gate import Approval
 from expectations.published import (
     CSV,
     FILES,
+    METHODOLOGY,
     PACKAGE,
     PARQUET,
     README,
@@ -26,6 +28,7 @@ from expectations.published import (
 )
 from expectations.spec import Publication, Release, ReleaseSpec
 from tasks.shelves.disk import existing_part, flush, make_folder, write
+from tasks.shelves.report.methodology import facts_of, methodology, treatment
 
 
 def check_places(publication: Publication) -> None:
@@ -80,6 +83,8 @@ def prepare(masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec, attempt
     package = describe(table, approval, spec, folder)
     write(folder / PACKAGE, json.dumps(package, indent=2, ensure_ascii=False).encode() + b"\n")
     write(folder / README, _readme(package, spec).encode())
+    facts = facts_of(table, list(spec.columns.quasi_identifiers))
+    write(folder / METHODOLOGY, methodology(package, facts).encode())
     flush(folder)
     _compare(verify(folder), table, spec)
     return folder
@@ -179,6 +184,11 @@ def describe(
             "integers": list(spec.columns.integers),
             "decimals": spec.columns.decimals,
             "groups": measured.groups,
+            "measures": {
+                name: measured.measures[name]
+                for name, measure in MEASURES.items()
+                if name in measured.measures and not measure.needs_original
+            },
             "il_percent": measured.measures["il"],
             "il_rounding_percent": measured.measures["rounding"],
             "dld_percent": measured.measures["dld"],
@@ -189,7 +199,7 @@ def describe(
 def _readme(package: dict[str, Any], spec: ReleaseSpec) -> str:
     release, facts = spec.release, package["microrelease"]
     fields = "\n".join(
-        f"| {field['name']} | {field['type']} | {_treatment(field, spec)} |"
+        f"| {field['name']} | {field['type']} | {treatment(field, facts)} |"
         for field in package["resources"][0]["schema"]["fields"]
     )
     revision = f", revision {release.revision}" if release.revision else ""
@@ -219,17 +229,9 @@ variances are smaller and correlations can be larger than in the original data.
 `data.csv` (UTF-8, comma, decimal point, empty for missing) and `data.parquet` hold the same
 records.
 `datapackage.json` describes columns and types and carries the SHA-256 of both, in the Frictionless
-Data Package format.
+Data Package format. `methodology.html` tells how records were protected, what that guarantees, and
+how to check it.
 """
-
-
-def _treatment(field: dict[str, Any], spec: ReleaseSpec) -> str:
-    if field["microrelease:role"] != "quasi-identifier":
-        return "as collected"
-    if field["name"] in spec.columns.integers:
-        return "averaged, rounded"
-    places = spec.columns.decimals.get(field["name"])
-    return "averaged" if places is None else f"averaged, rounded to {places} decimals"
 
 
 def _compare(found: Verification, table: pa.Table, spec: ReleaseSpec) -> None:

@@ -3,7 +3,8 @@
 ``register.jsonl`` only ever grows, and each of its lines carries the hash of the line before and of
 itself.
 ``attempts/<number>-<dataset>-<period>/manifest.json`` is written once and never changed; the lines
-carry its hash. The order of writing makes every crash tell-tale and mendable:
+carry its hash, and it carries that of ``report.html`` beside it. The order of writing makes every
+crash tell-tale and mendable:
 
     manifest  ->  line "publishing"  ->  public folder renamed into place  ->  line "published"
 
@@ -25,6 +26,7 @@ from algorithms.errors import IntegrityError
 from expectations.published import checksums, verify
 from tasks.shelves.disk import flush, locked, make_folder, reveal, write
 
+REPORT = "report.html"
 NO_LINE = "0" * 64
 """What the first line carries for the hash of the line before."""
 
@@ -87,12 +89,17 @@ class Register:
         number = 1 + len(list(self.attempts.iterdir()))
         return f"{number:06d}-{'-'.join(release.parts)}"
 
-    def write_manifest(self, attempt: str, manifest: dict[str, Any]) -> None:
-        """Keep the manifest of an attempt, whole or not at all."""
+    def write_manifest(self, manifest: dict[str, Any], report: str) -> None:
+        """Keep the manifest and the report of an attempt, both whole or not at all."""
+        attempt, page = manifest["attempt"], report.encode()
         partial = self.attempts / f".{attempt}"
         partial.mkdir()
-        text = json.dumps({"attempt": attempt, **manifest}, indent=2, ensure_ascii=False)
-        write(partial / "manifest.json", text.encode() + b"\n")
+        sealed = {**manifest, "report_sha256": _sha256(page)}
+        write(partial / REPORT, page)
+        write(
+            partial / "manifest.json",
+            json.dumps(sealed, indent=2, ensure_ascii=False).encode() + b"\n",
+        )
         reveal(partial, self.attempts / attempt)
 
     def append(self, attempt: str, event: str) -> None:
@@ -153,6 +160,18 @@ class Register:
             digest = _sha256(path.read_bytes())
             if any(entry["manifest_sha256"] != digest for entry in entries):
                 problems.append(f"the manifest of attempt {attempt} was altered")
+        return problems
+
+    def problems_with_reports(self, chain: Chain) -> list[str]:
+        """Name reports that are missing or not the ones that the manifests speak of."""
+        problems = []
+        for attempt in chain.attempts:
+            told = self.manifest(attempt).get("report_sha256")
+            path = self.attempts / attempt / REPORT
+            if told and not path.is_file():
+                problems.append(f"the report of attempt {attempt} is missing")
+            elif told and _sha256(path.read_bytes()) != told:
+                problems.append(f"the report of attempt {attempt} was altered")
         return problems
 
     def unrecorded(self, chain: Chain) -> list[str]:

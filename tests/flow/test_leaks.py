@@ -28,7 +28,7 @@ c,z,1,10.0,x
 d,z,40,90.0,x
 e,z,42,91.0,x
 f,z,44,95.0,x
-"""
+""" + "".join(f"r{i},z,{50 + i},{60.5 + i * i},x\n" for i in range(40))
 
 # Every Python process of the run reports whom it asks for or connects to.
 WATCH = """
@@ -134,6 +134,9 @@ def test_no_sentinel_is_found_anywhere_after_published_blocked_failed_and_crashe
         | {
             "HOME": str(world / "home"),
             "PREFECT_HOME": str(world / "prefect"),
+            # as in pyproject.toml, which is not read from here: a server that starts too late fails
+            # the first run, and one left running holds our pipes open
+            "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
             "TMPDIR": str(world / "tmp"),
             "PYTHONPATH": f"{world / 'watch'}:{Path(__file__).parents[2]}",
             "WATCH_FILE": str(world / "watch" / "seen"),
@@ -150,6 +153,9 @@ def test_no_sentinel_is_found_anywhere_after_published_blocked_failed_and_crashe
             searched += 1
             assert sentinels_in(path.read_bytes()) == set(), path
     assert searched > 5
+    reports = [path.read_text("utf-8") for path in request_of.register.rglob("report.html")]
+    assert len(reports) == 5
+    assert any("Density of sales" in report for report in reports), "no picture was searched"
 
     public = request_of.public / "published" / "2026-Q3"
     for path in request_of.public.rglob("*"):

@@ -1,5 +1,6 @@
 """Whole releases through a Prefect server, from the command line."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ def test_a_release_shows_its_stages_and_figures_and_where_the_files_are(
         "microaggregate",
         "round_integers",
         "evaluate",
+        "profile",
         "judge",
         "publish",
     ]
@@ -65,8 +67,10 @@ def test_the_manifest_holds_what_an_auditor_needs(request_of: Request) -> None:
     assert manifest["public"] == {"folder": str(folder), "checksums": checksums(folder)}
     assert manifest["spec"]["gate"]["ceilings"] == {"il": 100.0, "dld": 100.0}
     assert manifest["input"]["rows"] == 7
-    assert {"il", "dld", "sse", "sst", "groups", "sizes"} <= set(manifest["measures"])
-    assert manifest["measures"]["sizes"] == {"3": 1, "4": 1}
+    assert {"il", "dld", "sse", "sst", "k"} <= set(manifest["evaluation"]["measures"])
+    assert manifest["evaluation"]["sizes"] == {"3": 1, "4": 1}
+    report = path.with_name("report.html").read_bytes()
+    assert manifest["report_sha256"] == hashlib.sha256(report).hexdigest()
     assert all(finding["met"] for finding in manifest["expectations"])
     assert manifest["code"]["version"] == "0.1.0"
     assert manifest["environment"]["numpy"]
@@ -88,7 +92,8 @@ def test_a_blocked_release_leaves_no_public_file_and_is_recorded(
     manifest = json.loads(path.read_bytes())
     assert manifest["decision"] == "blocked"
     assert "IL is" in manifest["reason"]
-    assert manifest["measures"]["il"] > 1.0
+    assert manifest["evaluation"]["measures"]["il"] > 1.0
+    assert "above its ceiling of 1.00 %" in path.with_name("report.html").read_text("utf-8")
     assert manifest["seconds"] >= 0
     assert manifest["started"] <= manifest["ended"]
 

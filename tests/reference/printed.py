@@ -27,18 +27,23 @@ def printed(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
+def columns_used(name: str, columns: list[str], ten_attributes: bool = False) -> list[str]:
+    """Choose the columns of a benchmark set that the papers use."""
+    return [
+        column
+        for column in columns
+        if name != "eia"
+        or column.endswith(("REVENUE", "SALES"))
+        or (column == "UTILITYID" and not ten_attributes)
+    ]
+
+
 @cache
 def dataset(name: str, ten_attributes: bool = False) -> Matrix:
     """Read a benchmark set, standardised, with the columns that the papers use."""
     with (Path(os.environ[VARIABLE]) / f"{name}.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    used = [
-        column
-        for column in rows[0]
-        if name != "eia"
-        or column.endswith(("REVENUE", "SALES"))
-        or (column == "UTILITYID" and not ten_attributes)
-    ]
+    used = columns_used(name, list(rows[0]), ten_attributes)
     return standardise(np.array([[float(row[column]) for column in used] for row in rows]))
 
 

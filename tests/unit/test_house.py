@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.registry import Registry
+from flows.measures_page import measures_page
 
 ROOT = Path(__file__).parents[2]
 NOT_ALGORITHMS = {
@@ -46,6 +48,11 @@ def test_every_method_has_a_page(name: str) -> None:
     assert (ROOT / "docs" / "methods" / f"{name}.md").is_file()
 
 
+def test_the_page_about_measures_is_that_of_the_registry() -> None:
+    page = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    assert page == measures_page()
+
+
 def test_papers_are_cited_by_the_same_key_everywhere() -> None:
     bibliography = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
     known = set(re.findall(r"@\w+\{(\w+),", bibliography))
@@ -53,6 +60,7 @@ def test_papers_are_cited_by_the_same_key_everywhere() -> None:
         for entry in registry.values():
             assert entry.paper in known
             assert f".. [{entry.paper}]" in (entry.run.__doc__ or "")
+    assert {measure.paper for measure in MEASURES.values()} <= known
     for path in (ROOT / "algorithms").rglob("*.py"):
         assert set(re.findall(r"\[([A-Z]+\d\d)\]", path.read_text(encoding="utf-8"))) <= known
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms.comparison import Codes, Comparison
-from algorithms.evaluation import evaluate
+from algorithms.evaluation import evaluate, evaluate_published
 from algorithms.measure import Estimate
 from algorithms.measures import MEASURES
 from algorithms.microaggregation.mdav import mdav
@@ -108,7 +108,7 @@ def test_the_best_assignment_is_the_best() -> None:
 
 
 def test_many_records_are_assigned_in_samples_and_it_is_said() -> None:
-    files = masked(random_table(4, n=1600, d=2), 4)
+    files = masked(random_table(4, n=800, d=2), 4)
     found = one_to_one.best_linkage(files)
     assert isinstance(found, Estimate)
     assert "samples" in found.how
@@ -163,3 +163,13 @@ def test_the_certificate_names_bound_loss_and_rounding() -> None:
     assert evaluate(Comparison(constant, constant, constant, 3)).certificate == (
         "this file loses 0.0000 %"
     )
+
+
+@given(problem=problems())
+def test_what_needs_no_original_is_the_same_without_it(problem: tuple[Matrix, int]) -> None:
+    x, k = problem
+    files = masked(x, k, [i % 3 for i in range(len(x))])
+    alone = evaluate_published(files.published, k, files.confidential)
+    everything = evaluate(files).measures
+    assert set(alone) == {name for name, m in MEASURES.items() if not m.needs_original}
+    assert alone == {name: everything[name] for name in alone}

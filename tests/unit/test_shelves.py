@@ -29,6 +29,7 @@ def test_a_release_is_published_whole_and_recorded(published: Request) -> None:
         "data.parquet",
         "datapackage.json",
         "README.md",
+        "methodology.html",
     }
     found = verify(folder)
     assert (found.rows, found.k_claimed, found.k_found) == (7, 3, 3)
@@ -276,6 +277,11 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
     ),
     ("the readme", lambda r: alter(folder_of(r) / "README.md", b"A", b"B"), "altered README.md"),
     ("the description", forge_package, "altered datapackage.json"),
+    (
+        "the methodology",
+        lambda r: alter(folder_of(r) / "methodology.html", b"k = 3", b"k = 9"),
+        "altered methodology.html",
+    ),
     ("a file removed", lambda r: (folder_of(r) / "data.csv").unlink(), "data.csv is missing"),
     ("a file added", lambda r: (folder_of(r) / "x").touch(), "'x' does not belong there"),
     ("the folder removed", lambda r: shutil.rmtree(folder_of(r)), "there is no such folder"),
@@ -288,6 +294,16 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
         "a manifest",
         lambda r: alter(manifest_of(r), b"small", b"large"),
         "the manifest of attempt 000001-small-2026-Q3 was altered",
+    ),
+    (
+        "a report",
+        lambda r: alter(manifest_of(r).with_name("report.html"), b"small", b"large"),
+        "the report of attempt 000001-small-2026-Q3 was altered",
+    ),
+    (
+        "a report removed",
+        lambda r: manifest_of(r).with_name("report.html").unlink(),
+        "the report of attempt 000001-small-2026-Q3 is missing",
     ),
     ("a manifest removed", lambda r: manifest_of(r).unlink(), "2026-Q3 is missing"),
     (

@@ -1,0 +1,126 @@
+"""The map: methods, paths and k on one table, and nothing published."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from prefect import flow, get_run_logger, runtime
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic import Field
+
+from algorithms.errors import ReleaseError
+from algorithms.microaggregation import METHODS
+from expectations.spec import Microaggregation, ReleaseSpec
+from tasks.explore.cell import Cell, choices, recommendation
+from tasks.explore.outputs import write_map
+from tasks.explore.workers import Workers, working
+from tasks.ingest import ingest
+from tasks.shelves.artefacts import show_map
+from tasks.stage import guarded, stage
+from tasks.standardise import standardise
+from tasks.validate import validate
+
+ORDERINGS_TRIED = ("npn", "tsp")
+KS_TRIED = (2, 3, 4, 5, 7, 10, 15)
+LARGEST_COUNT = 64
+
+Observer = Callable[[Cell, int], None]
+"""Told of every cell that is done, and how many there are."""
+
+observers: list[Observer] = []
+outcomes: list[Callable[[list[Cell], ReleaseError | None], None]] = []
+"""Told of all cells, or what went wrong."""
+
+
+def _run_name() -> str:
+    spec = runtime.flow_run.parameters["spec"]
+    named = spec if isinstance(spec, ReleaseSpec) else ReleaseSpec.model_validate(spec)
+    return "-".join(("explore", *named.release.folder.parts))
+
+
+@stage(name="try")
+def try_choice(workers: Workers, choice: Microaggregation, cells: int) -> Cell:
+    """Try one choice in a process of its own."""
+    cell = workers.run(choice)
+    for observer in observers:
+        observer(cell, cells)
+    return cell
+
+
+@flow(
+    name="explore",
+    flow_run_name=_run_name,
+    persist_result=False,
+    log_prints=False,
+    # threads only wait for processes, of which there are as many as are asked for
+    task_runner=ThreadPoolTaskRunner(max_workers=LARGEST_COUNT),  # type: ignore[arg-type]
+)
+def explore(
+    spec: ReleaseSpec,
+    folder: Path,
+    methods: list[str] | None = None,
+    orderings: list[str] | None = None,
+    ks: list[int] | None = None,
+    seconds: Annotated[float, Field(gt=0)] = 60.0,
+    workers: Annotated[int, Field(ge=1, le=LARGEST_COUNT)] = 2,
+) -> State[None]:
+    """Measure methods, paths and k on one table; publish nothing.
+
+    Args:
+        spec: the table, its columns, and the limits that are drawn into the map.
+        folder: where the map and its table are written.
+        methods: by default all.
+        orderings: paths for the methods that cut one; by default npn and tsp.
+        ks: by default 2, 3, 4, 5, 7, 10, 15 and that of the spec.
+        seconds: the most that one choice may take.
+        workers: choices that are tried at the same time.
+    """
+    cells: list[Cell] = []
+    try:
+        guarded("explore", _explore)(
+            spec,
+            folder,
+            methods or list(METHODS),
+            orderings or _paths(spec),
+            ks or [*KS_TRIED, spec.microaggregation.k],
+            seconds,
+            workers,
+            cells,
+        )
+    except ReleaseError as error:
+        for told in outcomes:
+            told(cells, error)
+        return Failed(name=error.state_name, message=str(error))
+    for told in outcomes:
+        told(cells, None)
+    return Completed(name="Explored", message=recommendation(cells, spec))
+
+
+def _paths(spec: ReleaseSpec) -> list[str]:
+    named = spec.microaggregation.ordering
+    return list(dict.fromkeys([*ORDERINGS_TRIED, *([named] if named else [])]))
+
+
+def _explore(
+    spec: ReleaseSpec,
+    folder: Path,
+    methods: list[str],
+    orderings: list[str],
+    ks: list[int],
+    seconds: float,
+    count: int,
+    cells: list[Cell],
+) -> None:
+    log = get_run_logger()
+    wanted = choices(spec, methods, orderings, ks)
+    frame = validate(ingest(spec).frame, spec).frame
+    data = standardise(frame, spec.columns)
+    log.info("%d choices, %d at a time", len(wanted), count)
+    with working((frame, data, spec), count, seconds) as workers:
+        futures = [try_choice.submit(workers, choice, len(wanted)) for choice in wanted]
+        cells += [future.result() for future in futures]
+    write_map(cells, spec, folder)
+    show_map(cells, spec)
+    log.info("%s", recommendation(cells, spec))

@@ -1,0 +1,64 @@
+"""The page about measures, from the registry."""
+
+from algorithms.measure import Measure
+from algorithms.measures import MEASURES
+
+INTRODUCTION = """# Measures
+
+Every figure that gate, command line, reports and artefacts show, written by
+`microrelease measures --markdown`. All compare the values that are really published, after rounding, with the
+originals, on the scale of the originals (z-scores with *n* - 1). IL and DLD must have a ceiling in every spec; any
+other measure of which less is better may have one, too, and any of which more is better a floor:
+
+```yaml
+gate:
+  ceilings: {il: 25.0, dld: 40.0, within_records: 5.0}
+  floors: {l_distinct: 3}
+```
+"""
+
+BOUND = """
+## What no method can go below
+
+For a group *G* of *m* records, SSE(*G*) = 1/(2*m*) Σ d²(*i*, *j*) over all ordered pairs in *G*. The *m* - 1 others
+of record *i* are no nearer than its *m* - 1 nearest neighbours in the whole table, whose squared distances add up
+to S(*i*, *m* - 1); so SSE(*G*) is at least Σ S(*i*, *m* - 1) / (2*m*) over the records of *G*. S(*i*, *m* - 1) / *m*
+grows with *m*, and groups hold at least *k*: no partition loses less than Σ S(*i*, *k* - 1) / (2*k*) over all
+records. That is `il_bound`, in per cent of SST. Rounding only adds to the loss, so the bound holds for what is
+published, too.
+
+A stronger bound splits each pair's d² unevenly between its two records, with weights that add up to one, and takes
+the *k* - 1 smallest weighted distances of each record; any weights give a proven bound, and good ones are sought by
+ascent. `algorithms.utility.bounds.weighted_bound` computes it.
+"""
+
+ESTIMATES = """
+## Estimates
+
+`reidentified_best` needs an assignment of all records at once. Above {largest} records it is estimated from samples
+of whole groups; manifest and report then say so, with a confidence interval. All other measures are exact at any
+size, and none needs a matrix of all distances.
+
+Papers by key: [references.bib](references.bib).
+"""
+
+
+def measures_page() -> str:
+    """Write the page."""
+    from algorithms.risk.one_to_one import LARGEST
+
+    tables = [
+        f"\n## {title}\n\n| name | measure | unit | better | definition | paper |\n"
+        "|---|---|---|---|---|---|\n"
+        + "\n".join(_row(measure) for measure in MEASURES.values() if measure.kind == kind)
+        + "\n"
+        for kind, title in (("utility", "Utility"), ("risk", "Risk"))
+    ]
+    return INTRODUCTION + "".join(tables) + BOUND + ESTIMATES.format(largest=LARGEST)
+
+
+def _row(measure: Measure) -> str:
+    return (
+        f"| `{measure.name}` | {measure.title} | {measure.unit} | {measure.better} | "
+        f"{measure.definition} | {measure.paper} |"
+    )

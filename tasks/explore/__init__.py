@@ -1,0 +1,1 @@
+"""Trying methods, paths and k on one table, without publishing anything."""

@@ -1,0 +1,177 @@
+"""One choice of method, path and k, and what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from algorithms.errors import SpecError
+from algorithms.evaluation import Evaluation
+from algorithms.microaggregation import METHODS
+from algorithms.orderings import ORDERINGS
+from expectations.gate import Verdict, verdicts
+from expectations.spec import Microaggregation, ReleaseSpec
+from tasks.evaluate import evaluate
+from tasks.microaggregate import microaggregate
+from tasks.order import order
+from tasks.round_integers import round_integers
+from tasks.standardise import Standardised
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A choice, and what it gave or why it gave nothing.
+
+    Attributes
+    ----------
+    choice : Microaggregation
+        Method, k and, if the method cuts one, path.
+    evaluation : Evaluation, optional
+        What was measured.
+    verdicts : tuple of Verdict
+        The measures against the limits of the spec.
+    seconds : float
+        How long grouping and measuring took.
+    fault : str
+        Why there is no evaluation; empty if there is one.
+    """
+
+    choice: Microaggregation
+    evaluation: Evaluation | None = None
+    verdicts: tuple[Verdict, ...] = field(default=())
+    seconds: float = 0.0
+    fault: str = ""
+
+    @property
+    def admissible(self) -> bool:
+        """Whether it keeps every limit."""
+        return self.evaluation is not None and all(verdict.passed for verdict in self.verdicts)
+
+    @property
+    def family(self) -> str:
+        """The method, and the path that it cuts."""
+        path = self.choice.ordering
+        return self.choice.method if path is None else f"{self.choice.method} along {path}"
+
+    @property
+    def name(self) -> str:
+        """The choice in one line."""
+        return f"{self.family}, k = {self.choice.k}"
+
+    def measure(self, name: str) -> float:
+        """Take a measure; not a number where there is none."""
+        return float("nan") if self.evaluation is None else self.evaluation.measures[name]
+
+
+def choices(
+    spec: ReleaseSpec, methods: Sequence[str], orderings: Sequence[str], ks: Sequence[int]
+) -> list[Microaggregation]:
+    """List every combination; only methods that cut a path are combined with orderings.
+
+    The method of the spec keeps its options; others have their defaults.
+    """
+    if not ks or min(ks) < 2:
+        raise SpecError("k must be at least 2")
+    for registry, names in ((METHODS, methods), (ORDERINGS, orderings)):
+        for name in names:
+            registry.known(name)
+    found = []
+    for method in methods:
+        paths: Sequence[str | None] = orderings if METHODS[method].along_path else [None]
+        for path in paths:
+            for k in sorted(set(ks)):
+                how = spec.microaggregation
+                kept: dict[str, Any] = {}
+                if method == how.method:
+                    kept["options"] = how.options
+                if path is not None and path == how.ordering:
+                    kept["ordering_options"] = how.ordering_options
+                found.append(Microaggregation(method=method, k=k, ordering=path, **kept))
+    return found
+
+
+def try_choice(
+    frame: pd.DataFrame, data: Standardised, spec: ReleaseSpec, choice: Microaggregation
+) -> Cell:
+    """Group, round and measure a table as a release would, and hold it against the limits."""
+    chosen = spec.model_copy(update={"microaggregation": choice})
+    paths = order.fn(data, choice)
+    partitions = microaggregate.fn(data, choice, paths)
+    masked = round_integers.fn(frame, partitions, spec.columns)
+    evaluation = evaluate.fn(frame, masked, partitions, chosen)
+    return Cell(choice, evaluation, verdicts(evaluation, spec.gate, choice.k))
+
+
+def best(cells: Sequence[Cell]) -> Cell | None:
+    """Find the admissible choice with the least IL; of equals the least DLD, then the larger k."""
+    admissible = [cell for cell in cells if cell.admissible]
+    return min(
+        admissible,
+        key=lambda cell: (cell.measure("il"), cell.measure("dld"), -cell.choice.k, cell.name),
+        default=None,
+    )
+
+
+def front(cells: Sequence[Cell]) -> list[Cell]:
+    """Find the choices that no other beats in both IL and DLD, by rising IL."""
+    found: list[Cell] = []
+    measured = [cell for cell in cells if cell.evaluation is not None]
+    for cell in sorted(measured, key=lambda cell: (cell.measure("il"), cell.measure("dld"))):
+        if not found or cell.measure("dld") < found[-1].measure("dld"):
+            found.append(cell)
+    return found
+
+
+def recommendation(cells: Sequence[Cell], spec: ReleaseSpec) -> str:
+    """Say which choice to take, and why."""
+    measured = [cell for cell in cells if cell.evaluation is not None]
+    chosen = best(cells)
+    if not measured:
+        return "Nothing could be measured; see why in the table."
+    if chosen is None:
+        return _none_admissible(measured)
+    admissible = [cell for cell in measured if cell.admissible]
+    il, dld = chosen.measure("il"), chosen.measure("dld")
+    words = (
+        f"Take {chosen.name}: of {len(admissible)} choices within all limits (of {len(measured)} "
+        f"that were measured) it loses least, IL {il:.2f} % at DLD {dld:.2f} %."
+    )
+    others = best([cell for cell in admissible if cell.family != chosen.family])
+    if others is not None:
+        words += f" The next best is {others.name} with IL {others.measure('il'):.2f} %."
+    bound = chosen.evaluation.measures.get("il_bound") if chosen.evaluation else None
+    if bound:
+        words += (
+            f" No method could lose less than {bound:.2f} % at k = {chosen.choice.k}, so this is "
+            f"at most {il / bound:.2f} times the optimum."
+        )
+    now = spec.microaggregation
+    current = next((cell for cell in measured if cell.choice == now), None)
+    if current is not None and current != chosen:
+        words += f" The spec has {current.name}, with IL {current.measure('il'):.2f} %."
+    return words
+
+
+def _none_admissible(measured: Sequence[Cell]) -> str:
+    """Say which choice comes nearest to the limits, and what it misses."""
+
+    def excess(cell: Cell) -> tuple[int, float]:
+        failed = [verdict for verdict in cell.verdicts if not verdict.passed]
+        return len(failed), sum(abs(v.value - v.limit) / (abs(v.limit) or 1.0) for v in failed)
+
+    nearest = min(measured, key=excess)
+    misses = "; ".join(
+        f"{verdict.title} is {verdict.shown_value}, must be {verdict.shown_limit}"
+        for verdict in nearest.verdicts
+        if not verdict.passed
+    )
+    return (
+        f"None of {len(measured)} choices keeps all limits. {nearest.name} comes nearest: "
+        f"{misses}. Try other k, or have the limits reviewed."
+    )
+
+
+def timed(cell: Cell, seconds: float) -> Cell:
+    """Note how long a cell took."""
+    return replace(cell, seconds=seconds)

@@ -1,0 +1,78 @@
+"""What an exploration leaves behind: a page, its pictures, a table, and a spec if one is wanted."""
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from algorithms.errors import RefusedError
+from algorithms.measures import MEASURES
+from expectations.spec import ReleaseSpec
+from tasks.explore.cell import Cell, best, recommendation
+from tasks.explore.table import csv_of
+from tasks.shelves.disk import make_folder
+
+PAGE, TABLE = "map.html", "choices.csv"
+PICTURES = ("map", "il-by-k")
+
+
+def write_map(cells: Sequence[Cell], spec: ReleaseSpec, folder: Path) -> None:
+    """Write the page, its pictures and its table; files of an earlier exploration are replaced."""
+    # matplotlib takes a while to import, and only this needs it
+    from tasks.explore.page import map_page
+    from tasks.explore.pictures import loss_by_k, risk_utility_map
+    from tasks.shelves.report.pictures import as_png, as_svg
+
+    make_folder(folder, "the folder of the map")
+    drawings = (risk_utility_map(cells, spec), loss_by_k(cells, spec))
+    pictures = {
+        name: as_svg(drawing, label)
+        for name, drawing, label in zip(
+            PICTURES, drawings, ("Risk-utility map", "Information loss by k"), strict=True
+        )
+    }
+    _replace(folder / TABLE, csv_of(cells).encode())
+    for name, drawing in zip(PICTURES, drawings, strict=True):
+        _replace(folder / f"{name}.svg", pictures[name].encode())
+        _replace(folder / f"{name}.png", as_png(drawing))
+    _replace(folder / PAGE, map_page(cells, spec, pictures).encode())
+
+
+def write_choice(cells: Sequence[Cell], spec: ReleaseSpec, source: Path, target: Path) -> None:
+    """Write the spec ``source`` anew with the recommended choice in it.
+
+    Raises
+    ------
+    RefusedError
+        If no choice keeps all limits, or if the file is there already.
+    """
+    chosen = best(cells)
+    if chosen is None:
+        raise RefusedError(f"no spec was written: {recommendation(cells, spec)}")
+    if target.exists():
+        raise RefusedError(f"{str(target)!r} must not be overwritten; choose another name")
+    content: dict[str, Any] = yaml.safe_load(source.read_text(encoding="utf-8"))
+    if target.absolute().parent != source.absolute().parent:
+        # paths in a spec are seen from the folder it lies in
+        dumped = spec.model_dump(mode="json", exclude_unset=True)
+        content["source"], content["publication"] = dumped["source"], dumped["publication"]
+    content["microaggregation"] = chosen.choice.model_dump(mode="json", exclude_defaults=True)
+    reason = textwrap.indent(textwrap.fill(recommendation(cells, spec), 98), "# ")
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    make_folder(target.absolute().parent, "the folder of the spec")
+    _replace(target, f"{reason}\n{text}".encode())
+
+
+def measured_names(cells: Sequence[Cell]) -> list[str]:
+    """List the measures that some choice has."""
+    known = {name for cell in cells if cell.evaluation for name in cell.evaluation.measures}
+    return [name for name in MEASURES if name in known]
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Put a file in place in one step."""
+    draft = path.with_name(f".{path.name}.part")
+    draft.write_bytes(content)
+    draft.replace(path)

@@ -1,0 +1,207 @@
+"""The risk-utility map, and IL by k."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from expectations.spec import ReleaseSpec
+from tasks.explore.cell import Cell, best, front
+from tasks.shelves.report.pictures import INK, LINE, MARKERS, SERIES, figure, style
+
+NAMED = len(SERIES)
+"""Methods that get a colour of their own; more could not be told apart."""
+
+CLOSE = 0.05
+"""Points nearer than this share of the width and the height need one label only."""
+
+ROOM = 1.08
+
+
+@style()
+def risk_utility_map(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
+    """Draw IL against DLD: a curve per method, limits as a box, and the front."""
+    drawing, axes = figure(820, 500)
+    families = _families(cells)
+    named = _worth_naming(families, cells)
+    for family, points in families.items():
+        _curve(axes, family, points, named)
+    chosen = front(cells)
+    axes.plot(
+        [cell.measure("il") for cell in chosen],
+        [cell.measure("dld") for cell in chosen],
+        color=INK,
+        linewidth=1.2,
+        linestyle=(0, (1, 1.5)),
+        zorder=2,
+        label="front: nothing is better in both",
+    )
+    ceilings = spec.gate.ceilings
+    axes.add_patch(
+        Rectangle(
+            (0.0, 0.0),
+            ceilings.il,
+            ceilings.dld,
+            fill=False,
+            edgecolor=INK,
+            linewidth=1.2,
+            zorder=1,
+        )
+    )
+    axes.annotate(
+        "within the ceilings",
+        (ceilings.il, ceilings.dld),
+        xytext=(-4, -4),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        color=INK,
+        fontsize=8.5,
+    )
+    bound = _bounds(cells).get(spec.microaggregation.k)
+    if bound is not None:
+        axes.axvline(bound, color=INK, linewidth=1.0, linestyle="--", zorder=1)
+        axes.annotate(
+            f"no method can lose less\nat k = {spec.microaggregation.k}",
+            (bound, 0.0),
+            xytext=(3, 3),
+            textcoords="offset points",
+            color=INK,
+            fontsize=8,
+            va="bottom",
+        )
+    pick = best(cells)
+    if pick is not None:
+        axes.plot(
+            [pick.measure("il")],
+            [pick.measure("dld")],
+            marker="o",
+            markersize=13,
+            fillstyle="none",
+            markeredgecolor=INK,
+            markeredgewidth=1.6,
+            linestyle="none",
+            label="recommended",
+            zorder=5,
+        )
+    measured = [cell for cell in cells if cell.evaluation is not None]
+    near = [cell for cell in measured if cell.family in named] or measured
+    axes.set_xlim(0.0, ROOM * max([ceilings.il, *(cell.measure("il") for cell in near)]))
+    axes.set_ylim(0.0, ROOM * max([ceilings.dld, *(cell.measure("dld") for cell in near)]))
+    _label(axes, sorted(near, key=lambda cell: cell.measure("il")), named)
+    axes.set_xlabel("IL: information lost, %")
+    axes.set_ylabel("DLD: records linked, %")
+    drawing.legend(loc="outside right center")
+    return drawing
+
+
+@style()
+def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
+    """Draw IL against k: a curve per method, above what no method can go below."""
+    drawing, axes = figure(820, 420)
+    families = _families(cells)
+    named = _worth_naming(families, cells)
+    for family, points in families.items():
+        _curve(axes, family, points, named, by_k=True)
+    bounds = _bounds(cells)
+    axes.plot(
+        list(bounds),
+        list(bounds.values()),
+        color=INK,
+        linewidth=1.4,
+        linestyle="--",
+        label="proven: no method can lose less",
+    )
+    axes.axhline(spec.gate.ceilings.il, color=INK, linewidth=1.2)
+    axes.annotate(
+        "ceiling",
+        (1.0, spec.gate.ceilings.il),
+        xycoords=("axes fraction", "data"),
+        xytext=(-3, 3),
+        textcoords="offset points",
+        ha="right",
+        color=INK,
+        fontsize=8.5,
+    )
+    measured = [cell for cell in cells if cell.evaluation is not None]
+    near = [cell for cell in measured if cell.family in named] or measured
+    axes.set_ylim(0.0, ROOM * max([spec.gate.ceilings.il, *(cell.measure("il") for cell in near)]))
+    axes.set_xlabel("k: records that each published one stands for")
+    axes.set_ylabel("IL: information lost, %")
+    drawing.legend(loc="outside right center")
+    return drawing
+
+
+def _families(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if cell.evaluation is not None:
+            found[cell.family].append(cell)
+    for points in found.values():
+        points.sort(key=lambda cell: cell.choice.k)
+    return found
+
+
+def _bounds(cells: Sequence[Cell]) -> dict[int, float]:
+    """Take what no method can go below, by k."""
+    return {
+        cell.choice.k: cell.evaluation.measures["il_bound"]
+        for cell in sorted(cells, key=lambda cell: cell.choice.k)
+        if cell.evaluation is not None and "il_bound" in cell.evaluation.measures
+    }
+
+
+def _worth_naming(families: dict[str, list[Cell]], cells: Sequence[Cell]) -> dict[str, int]:
+    """Choose the methods that get a colour: those on the front, then those that lose least."""
+    on_front = list(dict.fromkeys(cell.family for cell in front(cells)))
+
+    def mean_loss(family: str) -> float:
+        points = families[family]
+        return sum(cell.measure("il") / cell.choice.k for cell in points) / len(points)
+
+    others = sorted((f for f in families if f not in on_front), key=mean_loss)
+    return {family: i for i, family in enumerate([*on_front, *others][:NAMED])}
+
+
+def _curve(
+    axes: Axes, family: str, points: list[Cell], named: dict[str, int], *, by_k: bool = False
+) -> None:
+    xs = [float(cell.choice.k) if by_k else cell.measure("il") for cell in points]
+    ys = [cell.measure("il" if by_k else "dld") for cell in points]
+    if family not in named:
+        axes.plot(xs, ys, color=LINE, linewidth=0.8, marker=".", markersize=3, zorder=0)
+        return
+    number = named[family]
+    axes.plot(
+        xs,
+        ys,
+        color=SERIES[number],
+        linewidth=1.4,
+        marker=MARKERS[number],
+        markersize=5,
+        label=family,
+        zorder=3,
+    )
+
+
+def _label(axes: Axes, cells: Sequence[Cell], named: dict[str, int]) -> None:
+    """Write its k beside each point, once where several of the same k are close together."""
+    width, height = axes.get_xlim()[1], axes.get_ylim()[1]
+    placed: list[tuple[int, float, float]] = []
+    for cell in cells:
+        k, x, y = cell.choice.k, cell.measure("il") / width, cell.measure("dld") / height
+        known = any(
+            other == k and abs(x - a) < CLOSE and abs(y - b) < CLOSE for other, a, b in placed
+        )
+        if cell.family in named and not known:
+            placed.append((k, x, y))
+            axes.annotate(
+                str(k),
+                (cell.measure("il"), cell.measure("dld")),
+                xytext=(5, 5),
+                textcoords="offset points",
+                fontsize=8,
+                color=INK,
+            )

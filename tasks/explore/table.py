@@ -1,0 +1,41 @@
+"""Every choice that was tried, as rows."""
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from algorithms.measures import MEASURES
+from tasks.explore.cell import Cell, front
+
+HEADINGS = ("method", "ordering", "k", "admissible", "on_front", "seconds", "fault")
+
+
+def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """List what is known of each choice; measures that do not apply are empty."""
+    best = {id(cell) for cell in front(cells)}
+    return [
+        {
+            "method": cell.choice.method,
+            "ordering": cell.choice.ordering or "",
+            "k": cell.choice.k,
+            "admissible": cell.admissible,
+            "on_front": id(cell) in best,
+            "seconds": round(cell.seconds, 3),
+            "fault": cell.fault,
+            **{
+                name: cell.evaluation.measures.get(name, "") if cell.evaluation else ""
+                for name in MEASURES
+            },
+        }
+        for cell in cells
+    ]
+
+
+def csv_of(cells: Sequence[Cell]) -> str:
+    """Write the rows as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*HEADINGS, *MEASURES], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows_of(cells))
+    return text.getvalue()

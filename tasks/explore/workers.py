@@ -1,0 +1,133 @@
+"""Processes that try choices, and can be stopped when one takes too long."""
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from queue import SimpleQueue
+
+import pandas as pd
+
+from algorithms.errors import ReleaseError
+from expectations.spec import Microaggregation, ReleaseSpec
+from tasks.explore.cell import Cell, timed, try_choice
+from tasks.stage import guarded
+from tasks.standardise import Standardised
+
+SPAWN = multiprocessing.get_context("spawn")
+STARTING_SECONDS = 120.0
+THREADS = "OPENBLAS_NUM_THREADS"
+
+Table = tuple[pd.DataFrame, Standardised, ReleaseSpec]
+"""What every worker gets once, through a pipe: it never touches a disk."""
+
+
+class Workers:
+    """A few processes, each of which tries one choice at a time.
+
+    A choice that takes longer than ``seconds`` is given up: kernels cannot be interrupted from
+    outside, but a process can be stopped. Its place is taken by a new one.
+    """
+
+    def __init__(self, table: Table, count: int, seconds: float) -> None:
+        self._table = table
+        self._seconds = seconds
+        self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        self._all: set[_Worker] = set()
+        self._lock = threading.Lock()
+        for _ in range(count):
+            self._start()
+
+    def run(self, choice: Microaggregation) -> Cell:
+        """Try a choice on the next process that is idle."""
+        worker = self._idle.get()
+        started = time.monotonic()
+        try:
+            worker.connection.send(choice)
+            if worker.connection.poll(self._seconds):
+                cell: Cell = worker.connection.recv()
+                self._idle.put(worker)
+                return timed(cell, time.monotonic() - started)
+            fault = f"stopped: it took longer than {self._seconds:g} seconds"
+        except (EOFError, OSError):
+            fault = "its process ended early; memory may have run out"
+        self._stop(worker)
+        self._start()
+        return Cell(choice, seconds=time.monotonic() - started, fault=fault)
+
+    def close(self) -> None:
+        """Stop all processes."""
+        for worker in list(self._all):
+            self._stop(worker)
+
+    def _start(self) -> None:
+        worker = _Worker(self._table)
+        with self._lock:
+            self._all.add(worker)
+        self._idle.put(worker)
+
+    def _stop(self, worker: "_Worker") -> None:
+        with self._lock:
+            self._all.discard(worker)
+        worker.stop()
+
+
+class _Worker:
+    def __init__(self, table: Table) -> None:
+        self.connection, theirs = SPAWN.Pipe()
+        self._process: SpawnProcess = SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
+        with _one_thread_each():
+            self._process.start()
+        theirs.close()
+        self.connection.send(table)
+        self.connection.poll(STARTING_SECONDS)
+        self.connection.recv()  # it has imported everything: the clock of a choice is its own
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let a new process do its linear algebra in one thread: there are others beside it."""
+    before = os.environ.get(THREADS)
+    os.environ[THREADS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[THREADS]
+        else:
+            os.environ[THREADS] = before
+
+
+@contextmanager
+def working(table: Table, count: int, seconds: float) -> Iterator[Workers]:
+    """Start processes, and stop them whatever happens."""
+    workers = Workers(table, count, seconds)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+def _serve(connection: Connection) -> None:
+    """Try choices until there are no more; the life of a process."""
+    frame, data, spec = connection.recv()
+    connection.send("ready")
+    while True:
+        try:
+            choice = connection.recv()
+        except EOFError:
+            return
+        try:
+            cell = guarded("explore", try_choice)(frame, data, spec, choice)
+        except ReleaseError as error:
+            cell = Cell(choice, fault=str(error))
+        connection.send(cell)

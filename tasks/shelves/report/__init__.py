@@ -1,0 +1,1 @@
+"""Pages for people: one file each, which asks nothing of any network."""

@@ -1,0 +1,113 @@
+"""The map, from the command line to its files."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+
+from expectations.spec import load
+from flows.cli import main
+from tests.conftest import Request
+
+pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
+
+
+def explore(request_of: Request, *options: str, **sections: Any) -> int:
+    path = str(request_of.write(**sections))
+    return main(["explore", path, "--folder", str(request_of.folder / "map"), *options])
+
+
+@pytest.fixture
+def explored(request_of: Request, capsys: pytest.CaptureFixture[str]) -> tuple[Request, str]:
+    """Explore the small table, with one choice that cannot be."""
+    options = ["--methods", "mdav", "mhm", "--orderings", "npn", "--k", "2-3", "500"]
+    chosen = request_of.folder / "chosen.yaml"
+    assert explore(request_of, *options, "--choose", str(chosen)) == 0
+    return request_of, capsys.readouterr().out
+
+
+def test_a_map_its_table_and_a_spec_are_written_and_nothing_is_published(
+    explored: tuple[Request, str],
+) -> None:
+    request_of, shown = explored
+    folder = request_of.folder / "map"
+    assert {path.name for path in folder.iterdir()} == {
+        "map.html",
+        "map.svg",
+        "map.png",
+        "il-by-k.svg",
+        "il-by-k.png",
+        "choices.csv",
+    }
+    with (folder / "choices.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    assert [row["fault"] != "" for row in rows] == [False, False, True] * 2
+    assert "k must not exceed the number of rows" in rows[2]["fault"]
+    page = (folder / "map.html").read_text(encoding="utf-8")
+    assert "Recommended: " in page
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert "Take " in shown
+    assert not request_of.public.exists()
+    assert not request_of.register.exists()
+    spec = load(request_of.folder / "chosen.yaml")
+    assert f"Recommended: {spec.microaggregation.method}" in page
+    assert main(["run", str(request_of.folder / "chosen.yaml"), "--dry-run"]) == 0
+
+
+def test_prefect_shows_the_recommendation_and_all_choices(explored: tuple[Request, str]) -> None:
+    with get_client(sync_client=True) as client:
+        keys = ["explore-recommendation-small", "explore-choices-small"]
+        found = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=keys))
+        )
+    assert {artifact.key for artifact in found} == set(keys)
+
+
+def test_a_wrong_name_or_file_is_told_before_anything_runs(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explore(request_of, "--methods", "mdva") == 10
+    assert "did you mean 'mdav'" in capsys.readouterr().err
+    assert explore(request_of, "--orderings", "nnp") == 10
+    assert explore(request_of, "--choose", str(request_of.path)) == 10
+    assert "must not be overwritten" in capsys.readouterr().err
+    assert not (request_of.folder / "map").exists()
+
+
+def test_a_table_that_does_not_fit_its_spec_is_not_explored(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_of.source.unlink()
+    assert explore(request_of, "--methods", "mdav", "--k", "2") == 11
+    assert "table.csv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("k", ["1", "x", "3-"])
+def test_group_sizes_are_numbers_or_ranges(request_of: Request, k: str) -> None:
+    with pytest.raises(SystemExit) as raised:
+        explore(request_of, "--k", k)
+    assert raised.value.code == 2
+
+
+def test_where_nothing_is_admissible_no_spec_is_written(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = request_of.folder / "chosen.yaml"
+    code = explore(
+        request_of,
+        "--methods",
+        "mdav",
+        "--k",
+        "3",
+        "--choose",
+        str(chosen),
+        gate={"ceilings": {"il": 0.0, "dld": 0.0}},
+    )
+    assert code == 12
+    assert "None of 1 choices keeps all limits" in capsys.readouterr().err
+    assert not Path(chosen).exists()

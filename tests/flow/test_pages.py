@@ -1,0 +1,105 @@
+"""Pages as a reader opens them: nothing asked of anyone, no complaint, figures in place."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from algorithms.measures import MEASURES
+from flows.cli import main
+from tests.browser import CHROMIUM, Browser, browser
+
+pytestmark = [
+    pytest.mark.flow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, which is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def example(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Release the example once published, once blocked, and once without its table."""
+    folder = tmp_path_factory.mktemp("example")
+    assert main(["example", str(folder), "--rows", "300", "--quarters", "1"]) == 0
+    spec = folder / "enterprise-survey.yaml"
+    text = spec.read_text(encoding="utf-8").replace("il: 25.0", "il: 60.0")
+    for replaced, code in (
+        (text.replace("dld: 40.0", "dld: 100.0"), 0),
+        (text.replace("dld: 40.0", "dld: 0.5"), 12),
+        (text.replace("2026-Q3.csv", "2026-Q9.csv"), 11),
+    ):
+        spec.write_text(replaced, encoding="utf-8")
+        assert main(["run", str(spec)]) == code
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1100, 375])
+def test_pages_ask_nothing_of_anyone_and_fit_their_window(
+    window: Browser, example: Path, width: int, scheme: str
+) -> None:
+    pages = sorted(example.rglob("*.html"))
+    assert [page.name for page in pages] == ["methodology.html"] + 3 * ["report.html"]
+    for page in pages:
+        seen = window.open(page, width=width, scheme=scheme)
+        assert seen.requests == [page.as_uri()]
+        assert seen.complaints == []
+        assert seen.overflow <= 0
+
+
+@pytest.mark.parametrize(
+    ("number", "decision"), [(1, "Approved for publication"), (2, "Blocked"), (3, "Failed")]
+)
+def test_reports_show_the_figures_of_their_manifests(
+    window: Browser, example: Path, number: int, decision: str, tmp_path: Path
+) -> None:
+    (path,) = example.glob(f"register/attempts/{number:06d}-*/manifest.json")
+    manifest = json.loads(path.read_bytes())
+    shown = " ".join(window.open(path.with_name("report.html")).text.split())
+    assert decision in shown
+    assert manifest.get("reason", "")[1:] in shown
+    measures = manifest.get("evaluation", {"measures": {}})["measures"]
+    assert bool(measures) == (decision != "Failed")
+    for name, value in measures.items():
+        assert f"{MEASURES[name].title} {MEASURES[name].definition}" in shown
+        assert MEASURES[name].shown(value) in shown
+    assert manifest["code"]["sources_sha256"] in shown
+
+    window.screenshot(tmp_path / "report.png")
+    window.print_to(tmp_path / "report.pdf")
+    assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_methodology_shows_the_figures_of_the_package(window: Browser, example: Path) -> None:
+    (path,) = example.glob("public/*/*/methodology.html")
+    claims = json.loads(path.with_name("datapackage.json").read_bytes())["microrelease"]
+    shown = window.open(path).text
+    for words in (
+        f"{claims['il_percent']:.4f} %",
+        f"{claims['dld_percent']:.2f} %",
+        f"k = {claims['k']}",
+        claims["method"],
+    ):
+        assert words in shown
+
+
+def test_the_window_sees_what_a_page_asks_for_and_complains_of(
+    window: Browser, tmp_path: Path
+) -> None:
+    page = tmp_path / "talkative.html"
+    asked = "http://127.0.0.1:9/picture.png"
+    page.write_text(
+        f'<img src="{asked}"><script>console.error("no")</script><p style="width:3000px">wide</p>',
+        encoding="utf-8",
+    )
+    seen = window.open(page)
+    assert asked in seen.requests
+    assert any("no" in complaint for complaint in seen.complaints)
+    assert seen.overflow > 0

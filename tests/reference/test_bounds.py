@@ -1,0 +1,28 @@
+"""Lower bounds on the loss of any partition of the benchmark sets."""
+
+import os
+
+import pytest
+
+from algorithms.utility.bounds import neighbour_bound, weighted_bound
+from algorithms.utility.il import sum_of_squares
+from tests.reference.printed import VARIABLE, dataset, printed
+
+pytestmark = [
+    pytest.mark.reference,
+    pytest.mark.skipif(
+        not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with the benchmark sets"
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "row", printed("lower_bounds.csv"), ids=lambda row: f"{row['dataset']}-{row['k']}"
+)
+def test_bounds_are_as_measured(row: dict[str, str]) -> None:
+    x, k = dataset(row["dataset"]), int(row["k"])
+    per_cent = 100.0 / sum_of_squares(x)
+    assert per_cent * neighbour_bound(x, k) == pytest.approx(
+        float(row["neighbour_bound"]), abs=5e-5
+    )
+    assert per_cent * weighted_bound(x, k) >= 0.99 * float(row["weighted_bound"])

@@ -1,0 +1,172 @@
+"""Choosing among choices, and the processes that try them."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from algorithms.errors import RefusedError, SpecError
+from algorithms.evaluation import Evaluation
+from expectations.gate import verdicts
+from expectations.spec import Microaggregation, load
+from tasks.explore import workers
+from tasks.explore.cell import Cell, best, choices, front, recommendation
+from tasks.explore.outputs import write_choice
+from tasks.explore.table import csv_of, rows_of
+from tasks.explore.workers import working
+from tasks.ingest import ingest
+from tasks.standardise import standardise
+from tasks.validate import validate
+from tests.conftest import Request
+
+
+def cell(spec: Any, method: str, k: int, il: float, dld: float, **more: Any) -> Cell:
+    """Make a cell as if it had been measured."""
+    found = Evaluation(
+        {"il": il, "dld": dld, "k": float(k), "il_bound": il / 2, "rounding": 0.0}, 9, 3, {3: 3}
+    )
+    choice = Microaggregation(method=method, k=k, **more)
+    return Cell(choice, found, verdicts(found, spec.gate, k))
+
+
+@pytest.fixture
+def limited(request_of: Request) -> Any:
+    return request_of.load(gate={"ceilings": {"il": 20.0, "dld": 50.0}})
+
+
+def test_only_methods_that_cut_a_path_are_combined_with_paths(limited: Any) -> None:
+    found = choices(limited, ["mdav", "mhm"], ["npn", "pca"], [3, 2, 3])
+    assert [(c.method, c.ordering, c.k) for c in found] == [
+        ("mdav", None, 2),
+        ("mdav", None, 3),
+        ("mhm", "npn", 2),
+        ("mhm", "npn", 3),
+        ("mhm", "pca", 2),
+        ("mhm", "pca", 3),
+    ]
+    with pytest.raises(SpecError, match="k must be at least 2"):
+        choices(limited, ["mdav"], [], [1])
+
+
+def test_the_method_of_the_spec_keeps_its_options(request_of: Request) -> None:
+    spec = request_of.load(
+        microaggregation={
+            "method": "imhmi",
+            "options": {"mode": "paper"},
+            "ordering": "mdav",
+            "ordering_options": {"chain": True},
+        }
+    )
+    kept, other = choices(spec, ["imhmi", "mhm"], ["mdav"], [3])
+    assert kept.options == {"mode": "paper"}
+    assert other.options == {}
+    assert kept.ordering_options == other.ordering_options == {"chain": True}
+
+
+def test_the_admissible_choice_that_loses_least_is_recommended(limited: Any) -> None:
+    cells = [
+        cell(limited, "mdav", 3, 12.0, 45.0),
+        cell(limited, "mdav", 2, 9.0, 60.0),
+        cell(limited, "cbfs", 3, 14.0, 40.0),
+        cell(limited, "md", 5, 25.0, 30.0),
+        Cell(Microaggregation(method="ps", k=3), fault="stopped"),
+    ]
+    assert best(cells) is cells[0]
+    assert front(cells) == [cells[1], cells[0], cells[2], cells[3]]
+    words = recommendation(cells, limited)
+    assert words.startswith(
+        "Take mdav, k = 3: of 2 choices within all limits (of 4 that were measured) it loses least,"
+        " IL 12.00 % at DLD 45.00 %. The next best is cbfs, k = 3 with IL 14.00 %."
+    )
+    assert "No method could lose less than 6.00 % at k = 3" in words
+    assert "at most 2.00 times the optimum" in words
+
+
+def test_what_the_spec_has_now_is_told_if_it_is_not_the_best(limited: Any) -> None:
+    cells = [cell(limited, "mdav", 3, 12.0, 45.0), cell(limited, "cbfs", 3, 11.0, 45.0)]
+    assert recommendation(cells, limited).endswith("The spec has mdav, k = 3, with IL 12.00 %.")
+
+
+def test_where_nothing_is_admissible_the_nearest_is_named(limited: Any) -> None:
+    cells = [cell(limited, "mdav", 3, 40.0, 90.0), cell(limited, "cbfs", 3, 22.0, 45.0)]
+    assert recommendation(cells, limited) == (
+        "None of 2 choices keeps all limits. cbfs, k = 3 comes nearest: IL is 22.0000 %, must be "
+        "at most 20.0000 %. Try other k, or have the limits reviewed."
+    )
+    assert best(cells) is None
+    assert recommendation([Cell(Microaggregation(method="md", k=2), fault="x")], limited) == (
+        "Nothing could be measured; see why in the table."
+    )
+
+
+def test_the_table_has_every_choice_and_why_one_failed(limited: Any) -> None:
+    cells = [
+        cell(limited, "mhm", 3, 12.0, 45.0, ordering="npn"),
+        Cell(Microaggregation(method="ps", k=3), fault="stopped"),
+    ]
+    first, second = rows_of(cells)
+    assert first["ordering"] == "npn"
+    assert first["on_front"]
+    assert second["fault"] == "stopped"
+    assert second["il"] == ""
+    assert csv_of(cells).splitlines()[0].startswith("method,ordering,k,admissible,on_front,seconds")
+
+
+def test_the_choice_is_written_back_as_a_spec(request_of: Request, limited: Any) -> None:
+    cells = [cell(limited, "mhm", 4, 12.0, 45.0, ordering="npn")]
+    beside = request_of.folder / "chosen.yaml"
+    write_choice(cells, limited, request_of.path, beside)
+    assert beside.read_text(encoding="utf-8").startswith("# Take mhm along npn, k = 4")
+    assert yaml.safe_load(beside.read_text(encoding="utf-8"))["source"] == {"path": "table.csv"}
+    elsewhere = request_of.folder / "other" / "chosen.yaml"
+    write_choice(cells, limited, request_of.path, elsewhere)
+    for path in (beside, elsewhere):
+        spec = load(path)
+        assert spec.microaggregation == cells[0].choice
+        assert spec.source.path == limited.source.path
+    with pytest.raises(RefusedError, match="must not be overwritten"):
+        write_choice(cells, limited, request_of.path, beside)
+    with pytest.raises(RefusedError, match="no spec was written: None of 1 choices"):
+        write_choice(
+            [cell(limited, "md", 4, 99.0, 99.0)], limited, request_of.path, Path("never.yaml")
+        )
+
+
+def table_of(request_of: Request) -> workers.Table:
+    spec = request_of.load()
+    frame = validate.fn(ingest.fn(spec).frame, spec).frame
+    return frame, standardise.fn(frame, spec.columns), spec
+
+
+def test_a_process_tries_choices_and_reports_faults_in_words(request_of: Request) -> None:
+    with working(table_of(request_of), count=1, seconds=60.0) as pool:
+        good = pool.run(Microaggregation(method="mdav", k=3))
+        bad = pool.run(Microaggregation(method="mdav", k=500))
+    assert good.admissible
+    assert good.seconds > 0.0
+    assert bad.fault == "k must not exceed the number of rows; got k=500 for 7 rows"
+
+
+def test_a_choice_that_takes_too_long_or_dies_is_given_up(request_of: Request) -> None:
+    with working(table_of(request_of), count=1, seconds=0.0) as pool:
+        assert "longer than 0 seconds" in pool.run(Microaggregation(method="mdav", k=3)).fault
+        pool._seconds = 60.0
+        (worker,) = pool._all
+        worker._process.kill()
+        worker._process.join()
+        assert "ended early" in pool.run(Microaggregation(method="mdav", k=3)).fault
+        assert pool.run(Microaggregation(method="mdav", k=3)).admissible
+        (last,) = pool._all
+        pid = last._process.pid
+    assert pid is not None
+    deadline = time.monotonic() + 10.0
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("a process outlived its pool")

@@ -1,0 +1,337 @@
+"""Pages: the same figures as the record, escaped, in order, and the same bytes each time."""
+
+import json
+import re
+from dataclasses import asdict
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from algorithms.comparison import Comparison
+from algorithms.evaluation import evaluate
+from algorithms.measures import MEASURES
+from algorithms.profile import Profile, profile
+from expectations.gate import verdicts
+from tasks.shelves.report import page, pictures
+from tasks.shelves.report.methodology import Facts, Moments, facts_of, methodology
+from tasks.shelves.report.release_report import release_report
+from tasks.shelves.report.sizes import ranges_of, size_table
+from tests.conftest import Request
+from tests.publishing import folder_of
+
+VOID = {"meta", "link", "path", "use", "br"}
+
+
+class Outline(HTMLParser):
+    """Reads a page, and sees that what is opened is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.headings: list[int] = []
+        self.names: list[str] = []
+        self.addresses: list[str] = []
+        self.pictures: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        assert self.open == []
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        held = dict(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if held.get("id"):
+            self.names.append(str(held["id"]))
+        self.addresses += [str(held[key]) for key in ("href", "src") if held.get(key)]
+        if tag == "svg":
+            assert held["role"] == "img"
+            self.pictures.append(str(held["aria-label"]))
+        if tag == "th":
+            assert held["scope"] in ("row", "col")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+
+
+def checked(text: str) -> Outline:
+    """Read a page, and see that it is sound and asks nothing of anyone."""
+    found = Outline(text)
+    assert text.startswith("<!DOCTYPE html>")
+    assert found.headings[0] == 1
+    assert found.headings.count(1) == 1
+    steps = zip(found.headings, found.headings[1:], strict=False)
+    assert all(after <= before + 1 for before, after in steps)
+    assert len(set(found.names)) == len(found.names)
+    for address in found.addresses:
+        assert address == "data:," or address.removeprefix("#") in found.names
+    assert "<script" not in text
+    assert not re.search(r"url\((?!#)", text)
+    return found
+
+
+def files_of(n: int = 120, d: int = 3, k: int = 4) -> Comparison:
+    x = np.random.default_rng(1).lognormal(3.0, 1.0, (n, d))
+    x[:, -1] = np.round(x[:, -1]) - 5.0
+    published = x.copy()
+    for block in np.array_split(np.argsort(x[:, 0]), n // k):
+        published[block] = x[block].mean(axis=0)
+    return Comparison(x, published, published, k)
+
+
+NAMES = ["staff", "sales <b>", "profit"]
+
+
+def profile_of(files: Comparison) -> Profile:
+    return profile(files, NAMES[: files.original.shape[1]])
+
+
+def record_of(request_of: Request, files: Comparison, **parts: Any) -> dict[str, Any]:
+    spec = request_of.load()
+    evaluation = evaluate(files)
+    told = spec.model_dump(mode="json")
+    told["columns"]["quasi_identifiers"] = NAMES[: files.original.shape[1]]
+    told["microaggregation"]["k"] = files.k
+    return {
+        "attempt": "000001-small-2026-Q3",
+        "release": {**told["release"], "title": "Cats & dogs"},
+        "spec": told,
+        "code": {"version": "1", "commit": None, "sources_sha256": "ab" * 32},
+        "environment": {"python": "3.11"},
+        "warnings": ["take <care>"],
+        "started": "2026-10-01T06:00:00+00:00",
+        "ended": "2026-10-01T06:00:02+00:00",
+        "seconds": 2.5,
+        "input": {"path": "x", "sha256": "cd" * 32, "bytes": 9, "rows": 120, "columns": 5},
+        "evaluation": asdict(evaluation),
+        "gate": [asdict(verdict) for verdict in verdicts(evaluation, spec.gate, files.k)],
+        "expectations": [
+            {"suite": "input", "rule": "rows & columns", "met": True, "rows": None},
+            {"suite": "input", "rule": "none missing", "met": True, "rows": 0},
+        ],
+        "decision": "approved",
+        "public": {"folder": "public/small", "checksums": {"data.csv": "ef" * 32}},
+        **parts,
+    }
+
+
+def test_the_report_holds_every_figure_of_the_record(request_of: Request) -> None:
+    files = files_of()
+    record = record_of(request_of, files)
+    found = checked(release_report(record, profile_of(files)))
+    assert "Approved for publication" in found.text
+    measures = record["evaluation"]["measures"]
+    for name, value in measures.items():
+        assert MEASURES[name].shown(value) in found.text
+        assert MEASURES[name].definition in found.text
+    for words in (
+        "Cats & dogs",
+        "take <care>",
+        "sales <b>",
+        "rows & columns",
+        "2 rules, all met.",
+        "no method could lose less"[1:],
+        "method: mdav",
+        "ab" * 32,
+        "cd" * 32,
+        "ef" * 32,
+        "2026-10-01 06:00:02",
+        "2.5 s",
+        "unknown",
+    ):
+        assert words in found.text
+    assert len(found.pictures) == 2 * 3 + 2 + 1
+    assert len(set(found.pictures)) == len(found.pictures)
+
+
+def test_the_report_of_a_manifest_read_from_disk_is_the_same(request_of: Request) -> None:
+    files = files_of()
+    record = record_of(request_of, files)
+    again = json.loads(json.dumps(record))
+    drawn = profile_of(files)
+    assert release_report(record, drawn) == release_report(again, drawn)
+
+
+def test_the_report_of_a_blocked_attempt_says_so_first(request_of: Request) -> None:
+    files = files_of()
+    record = record_of(request_of, files, decision="blocked", reason="IL is 9 %, above its ceiling")
+    record["gate"][0]["passed"] = False
+    record["expectations"][1] |= {"met": False, "rows": 3}
+    record["evaluation"]["notes"] = {"dld": "within 1"}
+    record["release"]["revision"] = 2
+    found = checked(release_report(record, profile_of(files)))
+    assert found.text.index("Blocked") < found.text.index("IL is 9 %, above its ceiling.")
+    assert found.text.index("Nothing was published.") < found.text.index("The gate")
+    for words in ("✗ failed", "✗ broken", "1 of them broken", "Estimated: within 1", "revision 2"):
+        assert words in found.text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_an_attempt_that_failed_at_once_gets_a_short_report() -> None:
+    release = {"name": "small", "period": "2026-Q3"}
+    record = {"attempt": "000001", "release": release, "decision": "failed", "reason": "no file"}
+    found = checked(release_report(record))
+    assert "No file." in found.text
+    assert found.pictures == []
+    assert found.headings == [1]
+
+
+@pytest.mark.parametrize("shape", [(40, 1, 4), (7, 2, 3)], ids=["one column", "few records"])
+def test_what_cannot_be_drawn_is_left_out(request_of: Request, shape: tuple[int, int, int]) -> None:
+    files = files_of(*shape)
+    found = checked(
+        release_report(record_of(request_of, files, decision="unchanged"), profile_of(files))
+    )
+    assert "Unchanged" in found.text
+    assert ("Correlations, original" in found.text) == (shape[1] > 1)
+    assert ("Not drawn" in found.text) == (shape[0] < 10)
+    assert (" 5 % quantile" in found.text) == (0.05 * shape[0] >= shape[2])
+
+
+def test_many_columns_are_drawn_without_numbers_and_samples_are_told(request_of: Request) -> None:
+    d = 14
+    files = files_of(200, d, 4)
+    names = [f"c{j}" for j in range(d)]
+    drawn = pictures.correlation(np.eye(d), names)
+    assert not drawn.axes[0].texts
+    record = record_of(request_of, files)
+    record["spec"]["columns"]["quasi_identifiers"] = names
+    sampled = Profile(**{**vars(profile(files, names)), "linkage_note": "measured on 9 of 99"})
+    assert "DLD by columns; measured on 9 of 99" in checked(release_report(record, sampled)).text
+
+
+def test_pictures_are_the_same_bytes_and_follow_the_colours_of_the_page() -> None:
+    column = profile_of(files_of()).columns[0]
+    first, again = (pictures.as_svg(pictures.density(column), "<Density>") for _ in range(2))
+    assert first == again
+    assert "currentColor" in first
+    assert "var(--series-1, " in first
+    assert 'aria-label="&lt;Density&gt;"' in first
+    assert "<metadata>" not in first
+    assert "original</text>" in first
+    assert "DejaVu" not in first
+    png = pictures.as_png(pictures.density(column))
+    assert png.startswith(b"\x89PNG")
+    assert png == pictures.as_png(pictures.density(column))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.0, "0"), (-0.5, "−0.5"), (9999.0, "9999"), (25e3, "25 k"), (3e6, "3 M"), (2e9, "2 bn")],  # noqa: RUF001 - a minus sign
+)
+def test_numbers_on_axes_are_short(value: float, words: str) -> None:
+    assert pictures.shown(value) == words
+
+
+def test_stretched_axes_have_few_numbers_on_either_side_of_zero() -> None:
+    assert pictures.decades(0.0, 50.0, 1.0) == [0.0, 1.0, 3.0, 10.0, 30.0]
+    assert pictures.decades(-20.0, 0.5, 1.0) == [-10.0, -3.0, -1.0, 0.0]
+    wide = pictures.decades(0.0, 1e9, 1.0)
+    assert 3 <= len(wide) <= 6
+    assert wide[-1] == 1e9
+
+
+def test_text_is_escaped_and_markup_is_not() -> None:
+    assert page.paragraph("a < b", page.strong("c & d")) == (
+        "<p>a &lt; b <strong>c &amp; d</strong></p>"
+    )
+    assert page.signed(-0.00001) == "0.0000"
+    assert page.signed(0.5) == "+0.5000"
+    assert page.plain(1234567.8) == "1,234,568"
+    assert page.plain(0.125) == "0.125"
+    assert 'style="width:100.0%"' in page.bar(2.0)
+    assert 'class="about"' not in page.page("Title", "body")
+
+
+def test_sizes_are_listed_one_by_one_or_in_ranges_that_double() -> None:
+    assert ranges_of({4: 1, 3: 2}) == [("3", 2, 6), ("4", 1, 4)]
+    many = dict.fromkeys(range(5, 50), 1)
+    ranges = ranges_of(many)
+    assert [label for label, _, _ in ranges] == ["5 to 9", "10 to 19", "20 to 39", "40 to 79"]
+    assert sum(count for _, count, _ in ranges) == len(many)
+    assert sum(records for _, _, records in ranges) == sum(many)
+    assert "width:50.0%" in size_table({3: 2, 4: 1})
+
+
+# the public page
+
+
+def test_the_methodology_tells_what_was_done_and_is_made_of_public_files_alone(
+    published: Request,
+) -> None:
+    folder = folder_of(published)
+    text = (folder / "methodology.html").read_text(encoding="utf-8")
+    found = checked(text)
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    for words in (
+        "A small table, 2026-Q3",
+        "mdav",
+        "Ordinal, continuous and heterogeneous",
+        "at least k = 3 records",
+        f"{package['microrelease']['il_percent']:.4f} %",
+        f"{package['microrelease']['dld_percent']:.2f} %",
+        "microrelease verify",
+        package["resources"][0]["hash"].removeprefix("sha256:"),
+        "CC0-1.0",
+    ):
+        assert words in found.text
+    for private in (str(published.folder), "table.csv", "register", '"id"'):
+        assert private not in text
+    assert text == methodology(package, read_facts(folder))
+
+
+def read_facts(folder: Path) -> Facts:
+    import pyarrow.parquet
+
+    return facts_of(pyarrow.parquet.read_table(folder / "data.parquet"), ["staff", "sales"])
+
+
+def test_the_methodology_names_path_options_rounding_and_the_rest(published: Request) -> None:
+    folder = folder_of(published)
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    package["microrelease"] |= {
+        "method": "imhmi",
+        "ordering": "npn",
+        "options": {"gamma": 0.5},
+        "recut": True,
+        "each_column": True,
+        "integers": [],
+        "decimals": {"sales": 1},
+        "revision": 1,
+        "il_percent": 80.0,
+        "il_rounding_percent": 0.0,
+    }
+    found = checked(methodology(package, read_facts(folder)))
+    for words in (
+        "Path npn",
+        "with gamma = 0.5",
+        "Cut anew",
+        "Each column",
+        "averaged, rounded to 1 decimals",
+        "revision 1",
+    ):
+        assert words in found.text
+    assert "divide it by" not in found.text
+    assert "rounding averages" not in found.text
+    package["microrelease"] |= {"decimals": {}}
+    assert "Averages were rounded" not in checked(methodology(package, read_facts(folder))).text
+
+
+def test_facts_are_those_of_the_table() -> None:
+    table = pa.table({"a": [1, 1, 5, 5, 5], "b": [0.5, 0.5, 2.0, 2.0, 2.0]})
+    found = facts_of(table, ["a", "b"])
+    assert found.sizes == {2: 1, 3: 1}
+    values = [1, 1, 5, 5, 5]
+    assert found.moments["a"] == Moments(
+        float(np.mean(values)), pytest.approx(np.std(values, ddof=1)), 1.0, 5.0
+    )
