@@ -6,19 +6,15 @@ with the methods: what it confirms, anyone can confirm who has the folder.
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from algorithms.errors import IntegrityError
-from algorithms.evaluation import evaluate_published
-from expectations.codes import codes_of
 
 CSV, PARQUET, PACKAGE, README = "data.csv", "data.parquet", "datapackage.json", "README.md"
 METHODOLOGY = "methodology.html"
@@ -36,7 +32,6 @@ class Verification:
     quasi_identifiers: tuple[str, ...]
     k_claimed: int
     k_found: int
-    measures: dict[str, float]
     checksums: dict[str, str]
 
 
@@ -54,7 +49,7 @@ def verify(folder: Path) -> Verification:
     try:
         package = json.loads((folder / PACKAGE).read_bytes())
         claims = _Claims.of(package)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except (ValueError, KeyError, TypeError, IndexError):
         raise _broken(folder, [f"{PACKAGE} is not a description of a release"]) from None
     faults = [fault for resource in claims.resources for fault in _altered(folder, resource)]
     if faults:
@@ -75,21 +70,12 @@ def verify(folder: Path) -> Verification:
                 f"stands in {found}"
             ],
         )
-    measures = measure(table, claims)
-    faults = [
-        f"{name} must be {claims.measures.get(name)}; it is {value}"
-        for name, value in measures.items()
-        if not math.isclose(value, claims.measures.get(name, math.nan), rel_tol=1e-9, abs_tol=1e-9)
-    ]
-    if faults:
-        raise _broken(folder, faults)
     return Verification(
         rows=table.num_rows,
         columns=tuple(table.column_names),
         quasi_identifiers=claims.quasi_identifiers,
         k_claimed=claims.k,
         k_found=found,
-        measures=measures,
         checksums=checksums(folder),
     )
 
@@ -103,16 +89,6 @@ def smallest_class(table: pa.Table, keys: tuple[str, ...]) -> int:
     """Count the rows of the rarest combination of ``keys``; missing is a value like others."""
     counts = table.group_by(list(keys)).aggregate([([], "count_all")])["count_all"]
     return min(counts.to_pylist(), default=0)
-
-
-def measure(table: pa.Table, claims: "_Claims") -> dict[str, float]:
-    """Compute every measure that needs no original."""
-    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
-    return evaluate_published(
-        frame[list(claims.quasi_identifiers)].to_numpy(dtype="float64"),
-        claims.k,
-        {name: codes_of(frame[name]) for name in claims.confidential},
-    )
 
 
 def field_type(arrow: pa.DataType) -> str | None:
@@ -138,10 +114,8 @@ class _Claims:
     resources: list[dict[str, Any]]
     fields: dict[str, str]
     quasi_identifiers: tuple[str, ...]
-    confidential: tuple[str, ...]
     k: int
     rows: int
-    measures: dict[str, float]
 
     @classmethod
     def of(cls, package: dict[str, Any]) -> "_Claims":
@@ -150,20 +124,15 @@ class _Claims:
             raise ValueError
         fields = resources[0]["schema"]["fields"]
         claims = package["microrelease"]
-        keys, confidential = (
-            tuple(str(field["name"]) for field in fields if field["microrelease:role"] == role)
-            for role in ("quasi-identifier", "confidential")
-        )
+        keys = tuple(str(f["name"]) for f in fields if f["microrelease:role"] == "quasi-identifier")
         if not keys or type(claims["k"]) is not int or claims["k"] < SMALLEST_K:
             raise ValueError
         return cls(
             resources=[{key: r[key] for key in ("path", "bytes", "hash")} for r in resources],
             fields={str(field["name"]): str(field["type"]) for field in fields},
             quasi_identifiers=keys,
-            confidential=confidential,
             k=claims["k"],
             rows=int(claims["rows"]),
-            measures={str(name): float(value) for name, value in claims["measures"].items()},
         )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from algorithms.errors import IntegrityError
 from expectations.published import verify
+from expectations.recomputed import recompute
 from tasks.shelves.disk import locked
 from tasks.shelves.register import (
     APPROVED,
@@ -114,6 +115,7 @@ def _check_releases(register: Register, chain: Chain, public: Path | None, found
 def _check_release(folder: Path, manifest: dict[str, Any], found: Audit) -> None:
     try:
         verification = verify(folder)
+        recompute(folder)
     except IntegrityError as error:
         found.faults.append(str(error))
         return

@@ -26,6 +26,7 @@ from expectations.published import (
     field_type,
     verify,
 )
+from expectations.recomputed import recompute
 from expectations.spec import Publication, Release, ReleaseSpec
 from tasks.shelves.disk import existing_part, flush, make_folder, write
 from tasks.shelves.report.methodology import facts_of, methodology, treatment
@@ -87,6 +88,7 @@ def prepare(masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec, attempt
     write(folder / METHODOLOGY, methodology(package, facts).encode())
     flush(folder)
     _compare(verify(folder), table, spec)
+    recompute(folder)
     return folder
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from algorithms.errors import IntegrityError
 from expectations.published import checksums, verify
+from expectations.recomputed import recompute
 from tests.conftest import Request
 from tests.publishing import folder_of
 
@@ -113,3 +114,18 @@ def test_a_parquet_file_that_cannot_be_read_is_no_release(published: Request) ->
     rewrite(folder, describe)
     with pytest.raises(IntegrityError, match=r"data.parquet cannot be read"):
         verify(folder)
+
+
+def test_figures_that_need_no_original_are_computed_anew(published: Request) -> None:
+    found = recompute(folder_of(published))
+    assert found["k"] >= 3
+    assert {"reidentified_random", "l_distinct", "t_ordered"} <= set(found)
+
+
+def test_a_figure_that_was_changed_is_noticed(published: Request) -> None:
+    path = folder_of(published) / "datapackage.json"
+    package = json.loads(path.read_text(encoding="utf-8"))
+    package["microrelease"]["measures"]["l_distinct"] += 1.0
+    path.write_text(json.dumps(package), encoding="utf-8")
+    with pytest.raises(IntegrityError, match=r"l_distinct must be \d\.0; it is \d\.0"):
+        recompute(folder_of(published))
