@@ -52,11 +52,9 @@ def risk_utility_map(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
     )
     axes.annotate(
         "within the ceilings",
-        (ceilings.il, ceilings.dld),
-        xytext=(-4, -4),
+        (0.0, ceilings.dld),
+        xytext=(4, 4),
         textcoords="offset points",
-        ha="right",
-        va="top",
         color=INK,
         fontsize=8.5,
     )
@@ -117,11 +115,10 @@ def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
     axes.axhline(spec.gate.ceilings.il, color=INK, linewidth=1.2)
     axes.annotate(
         "ceiling",
-        (1.0, spec.gate.ceilings.il),
+        (0.0, spec.gate.ceilings.il),
         xycoords=("axes fraction", "data"),
-        xytext=(-3, 3),
+        xytext=(4, 4),
         textcoords="offset points",
-        ha="right",
         color=INK,
         fontsize=8.5,
     )

@@ -103,3 +103,20 @@ def test_the_window_sees_what_a_page_asks_for_and_complains_of(
     assert asked in seen.requests
     assert any("no" in complaint for complaint in seen.complaints)
     assert seen.overflow > 0
+
+
+def test_the_map_asks_nothing_of_anyone_and_names_its_choice(
+    window: Browser, example: Path, tmp_path: Path
+) -> None:
+    choices = ["--methods", "mdav", "cbfs", "--k", "3", "5", "--workers", "1"]
+    spec = example / "enterprise-survey.yaml"
+    text = spec.read_text(encoding="utf-8").replace("2026-Q9.csv", "2026-Q3.csv")
+    spec.write_text(text, encoding="utf-8")
+    assert main(["explore", str(spec), *choices, "--folder", str(tmp_path)]) == 0
+    for width, scheme in ((1100, "light"), (375, "dark")):
+        seen = window.open(tmp_path / "map.html", width=width, scheme=scheme)
+        assert seen.requests == [(tmp_path / "map.html").as_uri()]
+        assert seen.complaints == []
+        assert seen.overflow <= 0
+        assert "mdav, k = 3" in seen.text
+        assert "No method could lose less" in seen.text or "keeps all limits" in seen.text

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from algorithms.cutting import cut_path
 from algorithms.microaggregation import METHODS
+from algorithms.microaggregation.imhmi import paper_units
 from algorithms.microaggregation.partition import partition
 from algorithms.orderings import ORDERINGS
-from algorithms.rounding.centroids import real_centroids
+from algorithms.rounding.centroids import integer_centroids, real_centroids
 from algorithms.standardisation import standardise
-from algorithms.types import Matrix, Partition
+from algorithms.types import Integers, Matrix, Order, Partition
 from algorithms.utility.il import information_loss
 from tests.reference.readings import Reading
 
@@ -62,6 +64,25 @@ def loss(name: str, k: int, reading: Reading) -> float:
     """Measure the IL of a reading on a benchmark set."""
     _, x, published = measured(name, k, reading)
     return information_loss(x, published)[0]
+
+
+@cache
+def _path(name: str, ordering: str, k: int) -> Order:
+    return ORDERINGS[ordering].path(dataset(name), k)
+
+
+def along_path(row: dict[str, str]) -> tuple[Integers, int]:
+    """Take the records as the paper cuts them."""
+    k = int(row["k"]) if ORDERINGS[row["ordering"]].for_groups else 0
+    units = paper_units(dataset(row["dataset"]))
+    return units[_path(row["dataset"], row["ordering"], k)], int(row["k"])
+
+
+def rounded_loss(values: Integers, k: int) -> int:
+    """Cut for real centroids, round those, and measure: what the paper calls IMHM."""
+    groups = Partition(cut_path(values.astype(np.float64), k)[0], k)
+    centroids = np.column_stack([integer_centroids(column, groups) for column in values.T])
+    return int(((values - centroids) ** 2).sum())
 
 
 def as_printed(value: float, text: str) -> bool:

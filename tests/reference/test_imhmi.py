@@ -1,17 +1,12 @@
 """The tables of the paper on IMHMI, to the integer."""
 
 import os
-from functools import cache
 
 import numpy as np
 import pytest
 
-from algorithms.cutting import cut_path, cut_whole
-from algorithms.microaggregation.imhmi import paper_units
-from algorithms.orderings import ORDERINGS
-from algorithms.rounding.centroids import integer_centroids
-from algorithms.types import Integers, Order, Partition
-from tests.reference.printed import VARIABLE, dataset, printed
+from algorithms.cutting import cut_whole
+from tests.reference.printed import VARIABLE, along_path, printed, rounded_loss
 
 pytestmark = pytest.mark.reference
 
@@ -20,25 +15,6 @@ needs_benchmark_sets = pytest.mark.skipif(
 )
 
 DRAWS = 30
-
-
-@cache
-def path(name: str, ordering: str, k: int) -> Order:
-    return ORDERINGS[ordering].path(dataset(name), k)
-
-
-def along_path(row: dict[str, str]) -> tuple[Integers, int]:
-    """Take the records as the paper cuts them."""
-    k = int(row["k"]) if ORDERINGS[row["ordering"]].for_groups else 0
-    units = paper_units(dataset(row["dataset"]))
-    return units[path(row["dataset"], row["ordering"], k)], int(row["k"])
-
-
-def rounded_loss(values: Integers, k: int) -> int:
-    """Cut for real centroids, round those, and measure: what the paper calls IMHM."""
-    groups = Partition(cut_path(values.astype(np.float64), k)[0], k)
-    centroids = np.column_stack([integer_centroids(column, groups) for column in values.T])
-    return int(((values - centroids) ** 2).sum())
 
 
 def cells(*orderings: str) -> list[object]:
