@@ -79,9 +79,8 @@ def tsp(
     -----
     Time about O(n log n) in few dimensions, plus O((d + g) n) per round of kicks, where ``g`` is
     what cutting a part of the path costs that holds the change, some hundred records; memory
-    O(n d). Deterministic for a seed: work is bounded by counts, not by time. [MJ14]_ takes the tour
-    of a solver as it is and cuts it where it happens to begin; recuts and the choice of the opening
-    are additions.
+    O(n d). Deterministic for a seed: work is bounded by counts, not by time. Recuts and the choice
+    of the opening are ours; without recuts the path is a short tour, as in [MJ14]_.
 
     References
     ----------

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from algorithms import _tree as tree
 from algorithms.cutting import cut_path
 from algorithms.orderings.npn import nearest_next, npn
-from algorithms.orderings.tsp import tsp
+from algorithms.orderings.tsp import _shorten_at, cut_on, lay, neighbours, tsp
 from algorithms.types import Matrix
 from tests.oracles import paths as oracle
 from tests.problems import matrices
@@ -92,6 +92,31 @@ def test_no_two_edges_of_a_tour_are_better_exchanged() -> None:
             assert exchanged > now - 1e-9 or b == c or a == d
 
 
+@given(x=matrices(least=4))
+def test_a_move_gains_what_the_tour_gets_shorter_and_none_is_made_out_of_reach(x: Matrix) -> None:
+    near, away = neighbours(x, min(5, len(x) - 1))
+    tour = lay(x, near, away, np.arange(len(x)))
+    for row in range(len(x)):
+        before = tour.order.copy()
+        assert _shorten_at(tour, row, 0) == 0.0
+        assert tour.order.tolist() == before.tolist()
+        gain = _shorten_at(tour, row, len(x))
+        assert tour.order[tour.place].tolist() == list(range(len(x)))
+        shorter = oracle.tour_length(x[before]) - oracle.tour_length(x[tour.order])
+        assert gain == pytest.approx(shorter, abs=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_losses_along_a_path_are_those_of_its_cuts(k: int) -> None:
+    x = np.random.default_rng(k).normal(size=(40, 3))
+    order = np.random.default_rng(k).permutation(40)
+    cost = np.zeros(41)
+    cut_on(x, order, k, cost, 0, 17)
+    cut_on(x, order, k, cost, 17, 40)
+    for places in range(k, 41):
+        assert cost[places] == pytest.approx(cut_path(x[order[:places]], k)[1], abs=1e-9)
+
+
 def test_a_tour_depends_on_its_seed_alone() -> None:
     x = np.random.default_rng(2).normal(size=(150 if COMPILED else 40, 3))
     first, again, other = (tsp(x, 3, seed=seed) for seed in (1, 1, 2))
@@ -103,7 +128,7 @@ def test_a_tour_depends_on_its_seed_alone() -> None:
 def test_opening_a_tour_at_its_best_place_never_loses_more(x: Matrix) -> None:
     for k in (1, 2, 3):
         best, longest = (
-            cut_path(x[tsp(x, k, opened=how)], k)[1]  # type: ignore[arg-type]
+            cut_path(x[tsp(x, k, sweeps=1, recuts=1, opened=how)], k)[1]  # type: ignore[arg-type]
             for how in ("cyclic", "longest")
         )
         assert best <= longest + 1e-9
