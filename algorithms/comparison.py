@@ -88,23 +88,14 @@ class Comparison:
     @cached_property
     def classes(self) -> Labels:
         """Number the distinct combinations of published values, for each record."""
-        return self._classes[0]
-
-    @cached_property
-    def first_rows(self) -> Labels:
-        """A record of each class."""
-        return self._classes[1]
+        order = np.lexsort(self.published.T)
+        ordered = self.published[order]
+        fresh = (ordered[1:] != ordered[:-1]).any(axis=1)
+        labels = np.zeros(len(order), dtype=np.int64)
+        labels[order[1:]] = np.cumsum(fresh)
+        return labels
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Count the records of each class."""
         return np.bincount(self.classes)
-
-    @cached_property
-    def _classes(self) -> tuple[Labels, Labels]:
-        order = np.lexsort(self.published.T)
-        ordered = self.published[order]
-        fresh = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
-        labels = np.empty(len(order), dtype=np.int64)
-        labels[order] = np.cumsum(fresh) - 1
-        return labels, order[fresh]

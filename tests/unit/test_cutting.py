@@ -128,7 +128,7 @@ def by_kernel(values: Integers, k: int) -> dict[str, Labels]:
     return found
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 40, 130])
 @pytest.mark.parametrize("d", [1, 3])
 def test_both_kernels_for_whole_numbers_give_the_same_cut(k: int, d: int) -> None:
     rng = np.random.default_rng(k)
@@ -166,24 +166,18 @@ def test_the_extremes_of_64_bits_do_not_wrap() -> None:
     assert loss == 3
 
 
-def test_the_bound_covers_every_sum_of_the_kernels() -> None:
-    """Costs differ by less than four groups, and a group loses less than 2k squares."""
+def test_costs_of_near_places_differ_by_less_than_four_groups() -> None:
+    """Which is what the bound on every sum counts on."""
     rng = np.random.default_rng(9)
     for k in (2, 3, 5):
-        values = rng.choice([-1000, 1000], (300, 1))
+        values = rng.choice([-1000, 1000], (200 if COMPILED else 60, 1))
         values[::7] = 0
-        sizes = np.zeros(len(values) + 1, dtype=np.int64)
-        columns = cutting._columns_after_padding(values, k)
-        costs = [
-            cut_whole(values[: k + i], k)[1] for i in range(len(values) - k)
-        ]  # of the first k, k + 1, ...
+        costs = [cut_whole(values[:n], k)[1] for n in range(k, len(values))]
         spread = max(
             max(costs[i : i + 2 * k]) - min(costs[i : i + 2 * k]) for i in range(len(costs))
         )
-        assert cutting.cut_lanes(columns, k, sizes).sum() == costs[-1] + (
-            cut_whole(values, k)[1] - costs[-1]
-        )
-        assert spread + 4 * k * 2000**2 < cutting._largest_sum(values, k)
+        assert spread <= 4 * 2 * k * 2000**2
+        assert 2 * 4 * 2 * k * 2000**2 <= cutting._largest_sum(values, k)
 
 
 @pytest.mark.skipif(not COMPILED, reason="five million records need compiled kernels")

@@ -12,6 +12,7 @@ from algorithms.evaluation import Evaluation
 from expectations import numbers
 from expectations.digest import digest_of
 from expectations.gate import Approval, verdicts
+from expectations.numbers import has_places
 from expectations.require import require
 from expectations.spec import Ceilings, Floors, Gate, ReleaseSpec
 from tests.conftest import Request
@@ -165,6 +166,10 @@ def masked() -> pd.DataFrame:
             "stand in 3 rows or more; 3 rows break",
         ),
         (lambda frame: frame.assign(staff=2.5), "'staff' must stay whole numbers; 3 rows break"),
+        (
+            lambda frame: frame.assign(sales=2.51),
+            "'sales' must be published with 1 decimals; 3 rows",
+        ),
         (lambda frame: frame.assign(score=text("9", None, "7")), "'score' must be untouched"),
         (lambda frame: frame.assign(zone=text("1", "2", "4")), "'zone' must be untouched"),
     ],
@@ -174,16 +179,21 @@ def test_an_output_that_breaks_a_promise_is_caught(
 ) -> None:
     from expectations.output_suite import output_suite
 
-    suite = output_suite(request_of.load(), good_input())
+    suite = output_suite(request_of.load(columns={"decimals": {"sales": 1}}), good_input())
     with pytest.raises(ContractError) as raised:
         require(suite, change(masked()), ContractError)
     assert words in str(raised.value)
 
 
+def test_decimals_are_counted_as_far_as_a_number_has_any() -> None:
+    column = pd.Series([0.5, 0.25, -3.0, 1e300, 0.1 + 0.2])
+    assert has_places(column, 1).tolist() == [True, False, True, True, False]
+
+
 def test_a_good_output_meets_every_expectation(request_of: Request) -> None:
     from expectations.output_suite import output_suite
 
-    suite = output_suite(request_of.load(), good_input())
+    suite = output_suite(request_of.load(columns={"decimals": {"sales": 1}}), good_input())
     assert all(finding.met for finding in require(suite, masked(), ContractError))
 
 
