@@ -169,6 +169,7 @@ def places(folder: Path | None, manifest: Path | None) -> None:
         say(f"  public files  {folder}")
     if manifest is not None:
         say(f"  manifest      {manifest}")
+        say(f"  report        {manifest.with_name('report.html')}")
 
 
 def recomputed(found: Mapping[str, float]) -> None:
@@ -192,29 +193,27 @@ def audit(found: Audit) -> None:
 
 def methods(found: Mapping[str, tuple[Method, list[str]]]) -> None:
     """Print the methods with their options and their papers."""
+    from expectations.options import reference
+
     console = Console(highlight=False, soft_wrap=True)
     for name, (method, options) in found.items():
         path = "; reads a path, so name an ordering" if method.along_path else ""
         console.print(f"[bold]{name}[/]  {escape(_first_line(method.run))}{path}")
-        for line in [*options, _reference(method.run, method.paper)]:
+        for line in [*options, f"[{method.paper}] {reference(method.run, method.paper)}"]:
             console.print(f"    {escape(line)}")
 
 
 def orderings(found: Mapping[str, tuple[Ordering, list[str]]]) -> None:
     """Print the orderings with their options and their papers."""
+    from expectations.options import reference
+
     console = Console(highlight=False, soft_wrap=True)
     console.print("\norderings, for methods that read a path:")
     for name, (ordering, options) in found.items():
         console.print(f"[bold]{name}[/]  {escape(_first_line(ordering.run))}")
-        for line in [*options, _reference(ordering.run, ordering.paper)]:
+        for line in [*options, f"[{ordering.paper}] {reference(ordering.run, ordering.paper)}"]:
             console.print(f"    {escape(line)}")
 
 
 def _first_line(function: object) -> str:
     return (function.__doc__ or "").split("\n", 1)[0].replace("``", "")
-
-
-def _reference(function: object, paper: str) -> str:
-    """Take a paper from the references of a docstring."""
-    _, _, after = (function.__doc__ or "").partition(f".. [{paper}] ")
-    return f"[{paper}] " + " ".join(after.split("\n\n", 1)[0].split())

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from expectations.options import reference
 from expectations.published import CSV, PACKAGE, PARQUET
 from tasks.shelves.report import page
 from tasks.shelves.report.page import Html
@@ -154,12 +155,6 @@ def _step(
         f"{page.code(what)}{page.safe(f' with {given}' if given else '')}: {page.safe(words)}"
         f'<span class="explanation">{page.safe(cited)}</span>'
     )
-
-
-def reference(run: object, paper: str) -> str:
-    """Take a paper from the references of a docstring."""
-    _, _, after = (run.__doc__ or "").partition(f".. [{paper}] ")
-    return " ".join(after.split("\n\n", 1)[0].split())
 
 
 def _guarantees(package: Mapping[str, Any]) -> Html:
