@@ -43,6 +43,8 @@ class Comparison:
         The smallest group that was promised.
     confidential : mapping of str to Codes
         Columns that are published as they are and that an attacker would want to learn.
+    bound_rounds : int
+        Rounds spent on a stronger bound on what any method must lose; 0 for the plain one.
     """
 
     original: Matrix
@@ -50,6 +52,7 @@ class Comparison:
     unrounded: Matrix
     k: int
     confidential: Mapping[str, Codes] = field(default_factory=dict)
+    bound_rounds: int = 0
 
     def __post_init__(self) -> None:
         if not self.original.shape == self.published.shape == self.unrounded.shape:

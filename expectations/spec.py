@@ -285,6 +285,16 @@ class Gate(BaseModel):
     """Smallest l-diversity and the like that may be published; k is a floor already."""
 
 
+class Evaluation(BaseModel):
+    """How much is spent on measuring."""
+
+    model_config = STRICT
+
+    bound_rounds: int = Field(default=0, ge=0, le=100_000, strict=True)
+    """Rounds spent on a stronger bound on what any method must lose; 0 for the plain one. 400 take
+    seconds on thousands of records."""
+
+
 class Publication(BaseModel):
     """Where the files go. Relative paths are taken from the folder of the spec."""
 
@@ -334,6 +344,8 @@ class ReleaseSpec(BaseModel):
     """What must hold before anything is published."""
     publication: Publication
     """Where the files go."""
+    evaluation: Evaluation = Field(default_factory=Evaluation)
+    """How much is spent on measuring."""
 
     @property
     def warnings(self) -> tuple[str, ...]:

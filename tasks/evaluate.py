@@ -28,5 +28,6 @@ def evaluate(
         unrounded=matrix_of(unrounded(original, partitions, columns), columns),
         k=spec.microaggregation.k,
         confidential={name: codes_of(masked[name]) for name in columns.confidential},
+        bound_rounds=spec.evaluation.bound_rounds,
     )
     return evaluation.evaluate(files)

@@ -255,6 +255,13 @@ def test_recutting_never_loses_more_of_what_is_published(request_of: Request) ->
         assert after.measures["k"] >= k
 
 
+def test_a_stronger_bound_is_found_where_the_spec_grants_rounds(request_of: Request) -> None:
+    *_, plain = masked_table(request_of)
+    *_, strong = masked_table(request_of, evaluation={"bound_rounds": 200})
+    bounds = [found.measures["il_bound"] for found in (plain, strong)]
+    assert bounds[0] < bounds[1] <= strong.measures["il"]
+
+
 def test_decimals_are_those_that_the_spec_states(request_of: Request) -> None:
     _, _, masked, found = masked_table(request_of, columns={"decimals": {"sales": 1}})
     assert masked["sales"].tolist() == masked["sales"].round(1).tolist()
