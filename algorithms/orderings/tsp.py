@@ -33,6 +33,9 @@ SHORTER = 1e-10
 LESS = 1.0 - 1e-12
 """To which share the loss must fall, for the same reason."""
 
+RECUTS, MOST_RECUT = 5, 250_000
+"""Rounds that are judged by the cut, and records up to which there are any, by default."""
+
 LEHMER = 2**31 - 1
 """Modulus of the random generator."""
 
@@ -43,7 +46,7 @@ def tsp(
     *,
     seed: Annotated[int, Ge(0)] = 0,
     sweeps: Annotated[int, Ge(0), Le(1000)] = 5,
-    recuts: Annotated[int, Ge(0), Le(1000)] = 5,
+    recuts: Annotated[int, Ge(0), Le(1000)] | None = None,
     opened: Literal["cyclic", "longest"] = "cyclic",
 ) -> Order:
     """Order the rows of ``x`` along a short tour, opened where the cut into groups loses least.
@@ -65,7 +68,8 @@ def tsp(
     sweeps : int
         Rounds of one kick at each place of the tour that are judged by the length of the tour.
     recuts : int
-        Rounds that are judged by the loss of the cut; without any, the tour is only short.
+        Rounds that are judged by the loss of the cut; without any, the tour is only short. By
+        default 5, and none above 250,000 records, where they would take far longer than the rest.
     opened : {"cyclic", "longest"}
         Whether the tour is opened at a place where the best cut of the whole circle has a boundary,
         or at what was its longest edge before the recuts.
@@ -102,6 +106,8 @@ def tsp(
     tour = lay(y, near, away, np.arange(n))
     shorten(tour, random, sweeps)
     tour = lay(y, near, away, np.roll(tour.order, -after_longest_edge(tour)))
+    if recuts is None:
+        recuts = RECUTS if n <= MOST_RECUT else 0
     recut(tour, random, recuts, k)
     order: Order = path[tour.order]
     if opened == "longest":
