@@ -16,7 +16,8 @@ from pathlib import Path
 import yaml
 
 from algorithms.microaggregation import METHODS
-from expectations.spec import ReleaseSpec, load
+from expectations.spec import ReleaseSpec
+from expectations.spec_file import load
 from tasks.explore.cell import Cell, choices, front, recommendation
 from tasks.explore.pictures import loss_by_k, risk_utility_map
 from tasks.explore.workers import working

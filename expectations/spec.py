@@ -2,11 +2,10 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -16,25 +15,18 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
-from algorithms.errors import SpecError, StorageError
+from algorithms.errors import SpecError
 from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.registry import Registry
+from expectations.faults import PERIOD, SLUG, faults
 from expectations.options import options_of
 
 STRICT = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-PERIOD = r"^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$"
 REVISION_MARK = "-revision-"
-PATTERNS = {
-    SLUG: "must be lower-case letters and digits, with single dashes between them",
-    PERIOD: "must be letters and digits, with single dots, dashes or underscores between them",
-}
-FOLDERS = ("public_folder", "register_folder", "staging_folder")
 
 
 def named_in(registry: Registry[Any]) -> AfterValidator:
@@ -365,66 +357,6 @@ class ReleaseSpec(BaseModel):
         return self
 
 
-def load(path: Path) -> ReleaseSpec:
-    """Read a spec from a YAML file; paths in it become absolute.
-
-    Raises
-    ------
-    StorageError
-        If the file cannot be read.
-    SpecError
-        If it is not YAML or not a spec; the message names every fault with its path.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise StorageError(
-            f"the spec must be a readable file; {str(path)!r} is not ({error.strerror})"
-        ) from None
-    except UnicodeDecodeError:
-        raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
-    try:
-        content = yaml.load(text, Loader=_NoDuplicates)
-    except yaml.YAMLError as error:
-        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
-    if not isinstance(content, dict):
-        raise SpecError(
-            "the spec must be a YAML mapping with the keys "
-            f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
-        )
-    try:
-        return ReleaseSpec.model_validate(_from_folder(content, path.absolute().parent))
-    except ValidationError as error:
-        raise SpecError("\n".join(_faults(error))) from None
-
-
-class _NoDuplicates(yaml.SafeLoader):
-    """Refuse a mapping that names a key twice, where plain YAML silently keeps the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the paths of a spec absolute, seen from the folder it lies in."""
-    anchored = dict(content)
-    for section, keys in (("source", ("path",)), ("publication", FOLDERS)):
-        if isinstance(content.get(section), dict):
-            anchored[section] = {
-                key: str(folder / value) if key in keys and isinstance(value, str) else value
-                for key, value in content[section].items()
-            }
-    return anchored
-
-
 def _check_measures(names: Iterable[str], better: str, limit: str) -> None:
     """See that limits are of measures that exist and can have such a limit."""
     for name in names:
@@ -446,46 +378,12 @@ def _check_options(kind: str, name: str, run: Callable[..., Any], options: dict[
         model.model_validate(options)
     except ValidationError as error:
         known = ", ".join(model.model_fields) or "none"
-        faults = "; ".join(_faults(error, f"the options of {name!r} are: {known}"))
-        raise SpecError(f"options of {kind} {name!r} do not fit: {faults}") from None
-
-
-def _faults(error: ValidationError, extra_hint: str | None = None) -> Iterator[str]:
-    """Say each fault with its path, without the value that was found."""
-    for fault in error.errors():
-        where = ".".join(str(part) for part in fault["loc"])
-        yield f"{where}: {_words(fault, extra_hint)}" if where else _words(fault, extra_hint)
-
-
-def _words(fault: ErrorDetails, extra_hint: str | None) -> str:
-    match fault["type"]:
-        case "missing":
-            return "must be given; it is missing"
-        case "extra_forbidden":
-            return "no such key; " + (extra_hint or "check its spelling and its place")
-        case "value_error":
-            return str(fault["ctx"]["error"])
-        case "too_short":
-            return f"must list at least {fault['ctx']['min_length']}; the list is empty"
-        case "string_pattern_mismatch":
-            return PATTERNS[fault["ctx"]["pattern"]] + _found(fault)
-        case _:
-            return fault["msg"].replace("Input should", "must") + _found(fault)
-
-
-def _found(fault: ErrorDetails) -> str:
-    value = fault["input"]
-    return f"; got {value!r}" if isinstance(value, str | int | float) else ""
+        found = "; ".join(faults(error, f"the options of {name!r} are: {known}"))
+        raise SpecError(f"options of {kind} {name!r} do not fit: {found}") from None
 
 
 def _within(path: Path, folder: Path) -> bool:
     return path == folder or folder in path.parents
-
-
-def _yaml_fault(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or "it cannot be parsed"
-    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}" if mark else problem
 
 
 def _quoted(names: list[str]) -> str:

@@ -185,7 +185,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from expectations.spec import load
+    from expectations.spec_file import load
 
     spec = load(options.spec)
     display.warnings(spec)
@@ -217,7 +217,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _explore(options: argparse.Namespace) -> int:
     from algorithms.errors import SpecError
-    from expectations.spec import load
+    from expectations.spec_file import load
 
     spec = load(options.spec)
     ks = [k for part in options.k or () for k in part]
@@ -278,7 +278,7 @@ def _prefect_faults_in_words() -> Iterator[None]:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from expectations.spec import load
+    from expectations.spec_file import load
     from tasks.ingest import ingest
     from tasks.shelves.public_folder import check_places
     from tasks.validate import validate

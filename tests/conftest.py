@@ -111,6 +111,6 @@ class Request:
         return self.path
 
     def load(self, **sections: Any) -> Any:
-        from expectations.spec import load
+        from expectations.spec_file import load
 
         return load(self.write(**sections))

@@ -7,7 +7,7 @@ import great_expectations  # noqa: F401 - imported before the fork, so that the 
 
 import expectations.input_suite
 import expectations.output_suite  # noqa: F401
-from expectations.spec import load
+from expectations.spec_file import load
 from flows.release import release
 
 

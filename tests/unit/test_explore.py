@@ -11,7 +11,8 @@ import yaml
 from algorithms.errors import RefusedError, SpecError
 from algorithms.evaluation import Evaluation
 from expectations.gate import verdicts
-from expectations.spec import Microaggregation, load
+from expectations.spec import Microaggregation
+from expectations.spec_file import load
 from tasks.explore import workers
 from tasks.explore.cell import Cell, best, choices, front, recommendation
 from tasks.explore.outputs import write_choice

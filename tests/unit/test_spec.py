@@ -8,7 +8,8 @@ from annotated_types import Ge, Lt
 
 from algorithms.errors import SpecError, StorageError
 from expectations.options import described, options_of
-from expectations.spec import ReleaseSpec, load
+from expectations.spec import ReleaseSpec
+from expectations.spec_file import load
 from tests.conftest import Request
 
 

@@ -1,0 +1,41 @@
+"""What is wrong with a request, in words and without the values that may not be shown."""
+
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+PERIOD = r"^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$"
+PATTERNS = {
+    SLUG: "must be lower-case letters and digits, with single dashes between them",
+    PERIOD: "must be letters and digits, with single dots, dashes or underscores between them",
+}
+
+
+def faults(error: ValidationError, extra_hint: str | None = None) -> Iterator[str]:
+    """Say each fault with its path, without the value that was found."""
+    for fault in error.errors():
+        where = ".".join(str(part) for part in fault["loc"])
+        yield f"{where}: {_words(fault, extra_hint)}" if where else _words(fault, extra_hint)
+
+
+def _words(fault: ErrorDetails, extra_hint: str | None) -> str:
+    match fault["type"]:
+        case "missing":
+            return "must be given; it is missing"
+        case "extra_forbidden":
+            return "no such key; " + (extra_hint or "check its spelling and its place")
+        case "value_error":
+            return str(fault["ctx"]["error"])
+        case "too_short":
+            return f"must list at least {fault['ctx']['min_length']}; the list is empty"
+        case "string_pattern_mismatch":
+            return PATTERNS[fault["ctx"]["pattern"]] + _found(fault)
+        case _:
+            return fault["msg"].replace("Input should", "must") + _found(fault)
+
+
+def _found(fault: ErrorDetails) -> str:
+    value = fault["input"]
+    return f"; got {value!r}" if isinstance(value, str | int | float) else ""

@@ -1,0 +1,79 @@
+"""Reads a spec from its file."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from algorithms.errors import SpecError, StorageError
+from expectations.faults import faults
+from expectations.spec import ReleaseSpec
+
+FOLDERS = ("public_folder", "register_folder", "staging_folder")
+
+
+def load(path: Path) -> ReleaseSpec:
+    """Read a spec from a YAML file; paths in it become absolute.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be read.
+    SpecError
+        If it is not YAML or not a spec; the message names every fault with its path.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StorageError(
+            f"the spec must be a readable file; {str(path)!r} is not ({error.strerror})"
+        ) from None
+    except UnicodeDecodeError:
+        raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
+    try:
+        content = yaml.load(text, Loader=_NoDuplicates)
+    except yaml.YAMLError as error:
+        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
+    if not isinstance(content, dict):
+        raise SpecError(
+            "the spec must be a YAML mapping with the keys "
+            f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
+        )
+    try:
+        return ReleaseSpec.model_validate(_from_folder(content, path.absolute().parent))
+    except ValidationError as error:
+        raise SpecError("\n".join(faults(error))) from None
+
+
+class _NoDuplicates(yaml.SafeLoader):
+    """Refuse a mapping that names a key twice, where plain YAML silently keeps the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the paths of a spec absolute, seen from the folder it lies in."""
+    anchored = dict(content)
+    for section, keys in (("source", ("path",)), ("publication", FOLDERS)):
+        if isinstance(content.get(section), dict):
+            anchored[section] = {
+                key: str(folder / value) if key in keys and isinstance(value, str) else value
+                for key, value in content[section].items()
+            }
+    return anchored
+
+
+def _yaml_fault(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "it cannot be parsed"
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}" if mark else problem
