@@ -5,14 +5,17 @@ EXAMPLE := build/example
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help release test test-slow coverage format clean
+.PHONY: help release deploy test test-slow coverage format clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 release: .venv/ready  ## run the main job on the built-in example: make its data, mask it, judge it, publish it
 	@$(BIN)/microrelease example $(EXAMPLE)
-	@$(BIN)/microrelease run $(EXAMPLE)/enterprise-survey.yaml
+	@$(BIN)/microrelease run $(EXAMPLE)/enterprise-survey.yaml --period 2026-Q3
+
+deploy: .venv/ready  ## bring the server that PREFECT_API_URL names up to date with deployments/prefect.yaml
+	@$(BIN)/microrelease deploy
 
 test: .venv/ready  ## lint, format check, strict types, import contracts and all tests
 	$(BIN)/ruff check .

@@ -36,6 +36,13 @@ class RefusedError(ReleaseError):
     state_name = "Blocked"
 
 
+class RejectedError(ReleaseError):
+    """A reviewer said no, or nobody answered in time."""
+
+    exit_code = 15
+    state_name = "Rejected"
+
+
 class IntegrityError(ReleaseError):
     """Published files or the register are not what they claim to be."""
 

@@ -3,6 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -23,15 +24,31 @@ from algorithms.orderings import ORDERINGS
 from algorithms.registry import Registry
 from expectations.faults import PERIOD, SLUG, faults
 from expectations.options import options_of
+from expectations.periods import Every, check_zone, last_full
 
 STRICT = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 REVISION_MARK = "-revision-"
+PERIOD_MARK = "{period}"
+"""Stands in a path for the period of the run."""
 
 
 def named_in(registry: Registry[Any]) -> AfterValidator:
     """Accept the names on a registry's list only, and help with the others."""
     return AfterValidator(registry.known)
+
+
+def listed(registry: Registry[Any]) -> Any:
+    """Offer the names on a registry's list to whoever fills in a form."""
+    return Field(json_schema_extra={"enum": list(registry)})
+
+
+MethodName = Annotated[str, named_in(METHODS), listed(METHODS)]
+OrderingName = Annotated[str, named_in(ORDERINGS), listed(ORDERINGS)]
+PeriodName = Annotated[str, Field(pattern=PERIOD, max_length=40)]
+Percentage = Annotated[float, Field(ge=0, le=100, strict=True)]
+GroupSize = Annotated[int, Field(ge=2, strict=True)]
+Revision = Annotated[int, Field(ge=0, strict=True)]
 
 
 class Release(BaseModel):
@@ -41,13 +58,18 @@ class Release(BaseModel):
 
     name: str = Field(pattern=SLUG, max_length=100)
     """Short name of the dataset, in lower case, digits and dashes; it names the public folder."""
-    period: str = Field(pattern=PERIOD, max_length=40)
-    """Period the data are about, such as 2026-Q3."""
+    period: PeriodName | None = None
+    """Period the data are about, such as 2026-Q3; by default it follows from `every`."""
+    every: Every | None = None
+    """A run without a period releases the last full month, quarter or year before the time that it
+    was scheduled for, however late it runs."""
+    time_zone: Annotated[str, AfterValidator(check_zone)] = "UTC"
+    """Where months begin, as in Europe/Madrid; should be that of the schedule."""
     title: str = Field(min_length=1, max_length=200)
     """Name of the dataset for people."""
     licence: str = Field(min_length=1, max_length=100)
     """Terms under which the public files may be used, as an SPDX name such as CC-BY-4.0."""
-    revision: int = Field(default=0, ge=0, strict=True)
+    revision: Revision = 0
     """0 for the first publication of a period, 1 for its first revision, and so on."""
 
     @field_validator("period", mode="before")
@@ -58,10 +80,18 @@ class Release(BaseModel):
 
     @field_validator("period")
     @classmethod
-    def _no_revision_mark(cls, period: str) -> str:
-        if REVISION_MARK in period:
+    def _no_revision_mark(cls, period: str | None) -> str | None:
+        if period is not None and REVISION_MARK in period:
             raise SpecError(f"a period must not contain {REVISION_MARK!r}; set revision instead")
         return period
+
+    @model_validator(mode="after")
+    def _some_period(self) -> Self:
+        if self.period is None and self.every is None:
+            raise SpecError(
+                "period must be given, or every (month, quarter or year), from which it follows"
+            )
+        return self
 
     @property
     def folder(self) -> Path:
@@ -76,7 +106,8 @@ class Source(BaseModel):
     model_config = STRICT
 
     path: Path
-    """A CSV or Parquet file; a relative path is taken from the folder of the spec."""
+    """A CSV or Parquet file; a relative path is taken from the folder of the spec, and {period} in
+    it stands for the period."""
     format: Literal["csv", "parquet"] | None = None
     """Format of the file, if its ending (.csv, .parquet) does not tell."""
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -186,11 +217,11 @@ class Microaggregation(BaseModel):
 
     model_config = STRICT
 
-    method: Annotated[str, named_in(METHODS)]
+    method: MethodName
     """Name of the method; `microrelease methods` lists them."""
-    k: int = Field(ge=2, strict=True)
+    k: GroupSize
     """Each published record stands for at least this many."""
-    ordering: Annotated[str, named_in(ORDERINGS)] | None = None
+    ordering: OrderingName | None = None
     """Path for a method that cuts one, and for no other."""
     ordering_options: dict[str, Any] = {}
     """The ordering's own options; `microrelease methods` lists them."""
@@ -233,9 +264,9 @@ class Ceilings(BaseModel):
     model_config = STRICT | ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Limit] = Field(init=False)
 
-    il: float = Field(ge=0, le=100, strict=True)
+    il: Percentage
     """Ceiling of the information loss, in per cent."""
-    dld: float = Field(ge=0, le=100, strict=True)
+    dld: Percentage
     """Ceiling of the distance-linkage disclosure, in per cent."""
 
     @model_validator(mode="after")
@@ -266,6 +297,15 @@ class Floors(BaseModel):
         return dict(self.__pydantic_extra__)
 
 
+class Review(BaseModel):
+    """A person decides after the gate, before anything is published."""
+
+    model_config = STRICT
+
+    hours: float = Field(default=24.0, gt=0, le=24 * 14)
+    """How long a run waits for the decision; without one nothing is published."""
+
+
 class Gate(BaseModel):
     """What must hold before anything is published."""
 
@@ -275,6 +315,8 @@ class Gate(BaseModel):
     """Largest IL and DLD that may be published, and of any other measure."""
     floors: Floors = Field(default_factory=Floors)
     """Smallest l-diversity and the like that may be published; k is a floor already."""
+    review: Review | None = None
+    """If given, what passed the gate is published only when a reviewer has approved it."""
 
 
 class Evaluation(BaseModel):
@@ -338,6 +380,27 @@ class ReleaseSpec(BaseModel):
     """Where the files go."""
     evaluation: Evaluation = Field(default_factory=Evaluation)
     """How much is spent on measuring."""
+
+    def at(self, time: datetime) -> Self:
+        """Settle the period of a run that was due at ``time``, in every place that depends on it.
+
+        Parameters
+        ----------
+        time : datetime
+            With its zone.
+        """
+        release = self.release
+        period = release.period
+        if period is None:
+            assert release.every is not None
+            period = last_full(release.every, time, release.time_zone)
+        path = Path(str(self.source.path).replace(PERIOD_MARK, period))
+        return self.model_copy(
+            update={
+                "release": release.model_copy(update={"period": period}),
+                "source": self.source.model_copy(update={"path": path}),
+            }
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Reads a spec from its file."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,18 @@ from expectations.spec import ReleaseSpec
 FOLDERS = ("public_folder", "register_folder", "staging_folder")
 
 
-def load(path: Path) -> ReleaseSpec:
+Change = Callable[[dict[str, Any]], None]
+
+
+def load(path: Path, change: Change | None = None) -> ReleaseSpec:
     """Read a spec from a YAML file; paths in it become absolute.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    change : callable, optional
+        Changes the content of a spec that is valid, before it is validated again.
 
     Raises
     ------
@@ -40,10 +51,15 @@ def load(path: Path) -> ReleaseSpec:
             "the spec must be a YAML mapping with the keys "
             f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
         )
+    anchored = _from_folder(content, path.absolute().parent)
     try:
-        return ReleaseSpec.model_validate(_from_folder(content, path.absolute().parent))
+        spec = ReleaseSpec.model_validate(anchored)
+        if change is not None:
+            change(anchored)
+            spec = ReleaseSpec.model_validate(anchored)
     except ValidationError as error:
         raise SpecError("\n".join(faults(error))) from None
+    return spec
 
 
 class _NoDuplicates(yaml.SafeLoader):

@@ -1,16 +1,14 @@
-"""The command line: microrelease run | explore | check | verify | audit | methods | …."""
+"""The command line: microrelease run | explore | approve | audit | up | status | …."""
 
 import argparse
-import json
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from algorithms.errors import IntegrityError, ReleaseError
-from flows import display
+from algorithms.errors import ReleaseError
+from flows import commands, display
+from flows.operation.installation import FILE, PORT, default_home
 
 SMALLEST_K = 2
 
@@ -24,14 +22,19 @@ exit codes:
   12  blocked: the gate refused, or the period is published already
   13  published files or register are not what they claim to be
   14  a file or folder cannot be read or written
+  15  rejected by a reviewer
   70  an error of ours; please report it
 
 start here:
   microrelease example demo
-  microrelease explore demo/enterprise-survey.yaml
-  microrelease run demo/enterprise-survey.yaml
+  microrelease explore demo/enterprise-survey.yaml --period 2026-Q3
+  microrelease run demo/enterprise-survey.yaml --period 2026-Q3
   microrelease verify demo/public/enterprise-survey/2026-Q3
   microrelease audit demo/register
+  microrelease register demo/register
+
+to run releases on a schedule, with the Prefect UI:
+  microrelease up --specs demo
 """
 
 
@@ -58,21 +61,32 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=version("microrelease"))
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    known = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
 
-    run = commands.add_parser(
+    run = known.add_parser(
         "run",
         help="mask a table as its spec asks, judge it, and publish it",
         description="Runs the release flow here and now. With PREFECT_API_URL set it is recorded "
         "by that Prefect server, otherwise by a temporary one.",
     )
-    run.add_argument("spec", type=Path, metavar="SPEC", help="release spec, a YAML file")
-    run.add_argument(
+    _add_spec(run)
+    how = run.add_mutually_exclusive_group()
+    how.add_argument(
         "--dry-run", action="store_true", help="measure and judge; publish and record nothing"
     )
-    run.set_defaults(run=_run)
+    how.add_argument(
+        "--candidate",
+        action="store_true",
+        help="seal what passes the gate, for `microrelease approve` to publish later",
+    )
+    run.add_argument(
+        "--started-by",
+        metavar="NAME",
+        help="who starts this, and so cannot review it (default: the name of your account)",
+    )
+    run.set_defaults(run=commands.run)
 
-    explore = commands.add_parser(
+    explore = known.add_parser(
         "explore",
         help="draw a risk-utility map of methods, paths and k; publish nothing",
         description="Tries every combination of methods, orderings (for methods that cut a path) "
@@ -80,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         "ceilings of the spec in it, a table of all measures, and a recommendation. A choice that "
         "fails or takes too long does not stop the others.",
     )
-    explore.add_argument("spec", type=Path, metavar="SPEC", help="release spec, a YAML file")
+    _add_spec(explore)
     explore.add_argument(
         "--methods", nargs="+", metavar="METHOD", help="methods to try (default: all)"
     )
@@ -115,17 +129,17 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NEW_SPEC",
         help="write the spec anew, with the recommended choice in it",
     )
-    explore.set_defaults(run=_explore)
+    explore.set_defaults(run=commands.explore)
 
-    check = commands.add_parser(
+    check = known.add_parser(
         "check",
         help="validate a spec and its source without running",
         description="Reads the spec and the table it names, and reports every fault.",
     )
-    check.add_argument("spec", type=Path, metavar="SPEC", help="release spec, a YAML file")
-    check.set_defaults(run=_check)
+    _add_spec(check)
+    check.set_defaults(run=commands.check)
 
-    verify = commands.add_parser(
+    verify = known.add_parser(
         "verify",
         help="re-verify a published folder from its own files",
         description="Recomputes checksums, compares CSV with Parquet, and counts every combination "
@@ -133,9 +147,9 @@ def _parser() -> argparse.ArgumentParser:
         "that needs no original.",
     )
     verify.add_argument("folder", type=Path, metavar="DIR", help="folder of one published release")
-    verify.set_defaults(run=_verify)
+    verify.set_defaults(run=commands.verify)
 
-    audit = commands.add_parser(
+    audit = known.add_parser(
         "audit",
         help="check a register's hash chain and every release in it",
         description="Follows the hash chain of register.jsonl, compares every manifest with its "
@@ -145,21 +159,93 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_argument(
         "--public", type=Path, metavar="DIR", help="where the public folder is now, if it was moved"
     )
-    audit.set_defaults(run=_audit)
+    audit.add_argument(
+        "--head", metavar="HASH", help="hash of a line that was the last one once, kept elsewhere"
+    )
+    audit.set_defaults(run=commands.audit)
 
-    methods = commands.add_parser("methods", help="list methods, their options and their papers")
-    methods.set_defaults(run=_methods)
+    register = known.add_parser(
+        "register",
+        help="show all releases and attempts, as a page and as a table",
+        description="Audits registers and writes one page that holds every release and every "
+        "blocked attempt, IL and DLD over time with their ceilings, decisions, reviewers, "
+        "checksums and links to reports.",
+    )
+    register.add_argument("registers", type=Path, nargs="+", metavar="REGISTER")
+    register.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="where the page is written (default: index.html in the first register)",
+    )
+    register.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    register.set_defaults(run=commands.register)
 
-    measures = commands.add_parser(
+    approve = known.add_parser(
+        "approve",
+        help="publish a sealed candidate, or reject it",
+        description="Publishes exactly the bytes that `microrelease run --candidate` sealed, once "
+        "it has seen that they are unaltered. `microrelease status` and `microrelease register` "
+        "list what waits.",
+    )
+    approve.add_argument("candidate", metavar="ID", help="such as 000003-enterprise-survey-2026-Q3")
+    approve.add_argument(
+        "--register", type=Path, default=Path("register"), metavar="DIR", help="(default: register)"
+    )
+    approve.add_argument(
+        "--reviewer", required=True, metavar="NAME", help="your name; not who started the run"
+    )
+    approve.add_argument("--reason", default="", help="kept in the register")
+    approve.add_argument("--reject", action="store_true", help="drop the candidate instead")
+    approve.set_defaults(run=commands.approve)
+
+    up = known.add_parser(
+        "up",
+        help="start server, worker and deployments on this machine, until Ctrl-C",
+        description="Starts a Prefect server that listens on this machine only and asks for a "
+        "password, which is made at the first start, then a worker and the deployments. "
+        "MICRORELEASE_DATABASE names a PostgreSQL database; without it SQLite is used.",
+    )
+    _add_home(up)
+    up.add_argument("--port", type=_positive, default=PORT, help=f"(default {PORT})")
+    up.add_argument(
+        "--specs", type=Path, metavar="DIR", help="folder of specs (default: deployments/specs)"
+    )
+    up.add_argument("--file", type=Path, default=FILE, help="(default: deployments/prefect.yaml)")
+    up.set_defaults(run=commands.up)
+
+    status = known.add_parser(
+        "status",
+        help="say what is running, what waits for a reviewer, and what is due",
+        description="Asks the server of PREFECT_API_URL, or that of the installation. Exit code 1 "
+        "means that scheduled releases would not run.",
+    )
+    _add_home(status)
+    status.set_defaults(run=commands.status)
+
+    deploy = known.add_parser(
+        "deploy",
+        help="bring pool, limits, deployments and automations of a server up to date",
+        description="Works on the server of PREFECT_API_URL; can be repeated at any time.",
+    )
+    deploy.add_argument(
+        "--file", type=Path, default=FILE, help="(default: deployments/prefect.yaml)"
+    )
+    deploy.set_defaults(run=commands.deploy)
+
+    methods = known.add_parser("methods", help="list methods, their options and their papers")
+    methods.set_defaults(run=commands.methods)
+
+    measures = known.add_parser(
         "measures",
         help="list measures of risk and utility, and what they mean",
         description="Any of them can have a ceiling (where lower is better) or a floor (where "
         "higher is better) in a spec.",
     )
     measures.add_argument("--markdown", action="store_true", help="print the page docs/measures.md")
-    measures.set_defaults(run=_measures)
+    measures.set_defaults(run=commands.measures)
 
-    example = commands.add_parser(
+    example = known.add_parser(
         "example",
         help="write the built-in example: tables and a ready spec",
         description="Writes quarterly tables of a survey of invented enterprises, and a spec that "
@@ -171,198 +257,36 @@ def _parser() -> argparse.ArgumentParser:
     example.add_argument("--seed", type=int, default=1, help="other seed, other data (default 1)")
     example.add_argument("--format", choices=("csv", "parquet"), default="csv", dest="file_format")
     example.add_argument("--force", action="store_true", help="overwrite files that differ")
-    example.set_defaults(run=_example)
+    example.set_defaults(run=commands.example)
 
-    spec = commands.add_parser(
+    spec = known.add_parser(
         "spec",
         help="print the JSON schema of release specs",
         description="The schema lets an editor complete, explain and check a spec while it is "
         "written.",
     )
     spec.add_argument("--schema", action="store_true", required=True, help="print the JSON schema")
-    spec.set_defaults(run=_schema)
+    spec.set_defaults(run=commands.schema)
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
-    from expectations.spec_file import load
-
-    spec = load(options.spec)
-    display.warnings(spec)
-    _quieten_prefect()
-    with display.stages(spec) as listener:
-        from flows.release import Outcome, observers, release
-        from tasks.stage import listeners
-
-        outcomes: list[Outcome] = []
-        listeners.append(listener)
-        observers.append(outcomes.append)
-        try:
-            with _prefect_faults_in_words():
-                release(spec, dry_run=options.dry_run, return_state=True)
-        finally:
-            listeners.remove(listener)
-            observers.pop()
-    if not outcomes:
-        raise ReleaseError("Prefect ended the run before its first stage; see its log")
-    outcome = outcomes[0]
-    display.verdicts(outcome.verdicts, outcome.evaluation)
-    if outcome.error is None:
-        display.say(outcome.sentence)
-    display.places(outcome.folder, outcome.manifest)
-    if outcome.error is not None:
-        raise outcome.error
-    return 0
-
-
-def _explore(options: argparse.Namespace) -> int:
-    from algorithms.errors import SpecError
-    from expectations.spec_file import load
-
-    spec = load(options.spec)
-    ks = [k for part in options.k or () for k in part]
-    if options.choose is not None and options.choose.exists():
-        raise SpecError(f"{str(options.choose)!r} must not be overwritten; choose another name")
-    folder = options.folder or Path("-".join((*spec.release.folder.parts, "map")))
-    _quieten_prefect()
-    with display.cells(spec) as (listener, observer):
-        from flows.explore import explore, observers, outcomes
-        from tasks.explore.cell import Cell, recommendation
-        from tasks.explore.outputs import PAGE, write_choice
-        from tasks.stage import listeners
-
-        found: list[tuple[list[Cell], ReleaseError | None]] = []
-        listeners.append(listener)
-        observers.append(observer)
-        outcomes.append(lambda cells, error: found.append((cells, error)))
-        try:
-            with _prefect_faults_in_words():
-                explore(
-                    spec,
-                    folder.absolute(),
-                    methods=options.methods,
-                    orderings=options.orderings,
-                    ks=ks or None,
-                    seconds=options.seconds,
-                    workers=options.workers,
-                    return_state=True,
-                )
-        finally:
-            listeners.remove(listener)
-            observers.pop()
-            outcomes.pop()
-    if not found:
-        raise ReleaseError("Prefect ended the run before its first stage; see its log")
-    cells, error = found[0]
-    if error is not None:
-        raise error
-    display.say(recommendation(cells, spec))
-    display.say(f"  map   {folder / PAGE}")
-    if options.choose is not None:
-        write_choice(cells, spec, options.spec, options.choose)
-        display.say(f"  spec  {options.choose}")
-    return 0
-
-
-@contextmanager
-def _prefect_faults_in_words() -> Iterator[None]:
-    """Say in one sentence that Prefect failed; what the flow itself raises is an outcome."""
-    try:
-        yield
-    except Exception as error:
-        server = os.environ.get("PREFECT_API_URL")
-        advice = f"is the server at {server} running?" if server else "see its log"
-        raise ReleaseError(
-            f"Prefect must be able to run the flow; it failed ({type(error).__name__}): {advice}"
-        ) from None
-
-
-def _check(options: argparse.Namespace) -> int:
-    from expectations.spec_file import load
-    from tasks.ingest import ingest
-    from tasks.shelves.public_folder import check_places
-    from tasks.validate import validate
-
-    spec = load(options.spec)
-    display.warnings(spec)
-    check_places(spec.publication)
-    table = validate.fn(ingest.fn(spec).frame, spec)
-    display.say(
-        f"{options.spec}: the spec is valid and its source fits: {len(table.frame)} rows, "
-        f"{len(table.findings)} expectations met"
+def _add_spec(command: argparse.ArgumentParser) -> None:
+    command.add_argument("spec", type=Path, metavar="SPEC", help="release spec, a YAML file")
+    command.add_argument(
+        "--period",
+        metavar="PERIOD",
+        help="period to release, such as 2026-Q3 (default: that of the spec, or the last full one)",
     )
-    return 0
 
 
-def _verify(options: argparse.Namespace) -> int:
-    from expectations.published import verify
-    from expectations.recomputed import recompute
-
-    found = verify(options.folder)
-    measures = recompute(options.folder)
-    display.say(
-        f"{options.folder}: whole; {found.rows} rows, {len(found.columns)} columns, every "
-        f"combination of {len(found.quasi_identifiers)} quasi-identifiers stands in at least "
-        f"{found.k_found} rows (k = {found.k_claimed} was promised)"
+def _add_home(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--home",
+        type=lambda text: Path(text).absolute(),
+        default=default_home(),
+        metavar="DIR",
+        help="folder of the installation (default: MICRORELEASE_HOME, or .microrelease at home)",
     )
-    display.recomputed(measures)
-    return 0
-
-
-def _audit(options: argparse.Namespace) -> int:
-    from tasks.shelves.audit import audit
-
-    found = audit(options.register, options.public)
-    display.audit(found)
-    if found.faults:
-        raise IntegrityError("\n".join(found.faults))
-    return 0
-
-
-def _methods(_options: argparse.Namespace) -> int:
-    from algorithms.microaggregation import METHODS
-    from algorithms.orderings import ORDERINGS
-    from expectations.options import described
-
-    display.methods({name: (METHODS[name], described(METHODS[name].run)) for name in METHODS})
-    display.orderings(
-        {name: (ORDERINGS[name], described(ORDERINGS[name].run)) for name in ORDERINGS}
-    )
-    return 0
-
-
-def _measures(options: argparse.Namespace) -> int:
-    from algorithms.measures import MEASURES
-    from flows.measures_page import measures_page
-
-    if options.markdown:
-        sys.stdout.write(measures_page())
-    else:
-        display.measures(MEASURES)
-    return 0
-
-
-def _example(options: argparse.Namespace) -> int:
-    from flows.example import write_example
-
-    *tables, spec = write_example(
-        options.folder,
-        rows=options.rows,
-        quarters=options.quarters,
-        seed=options.seed,
-        file_format=options.file_format,
-        force=options.force,
-    )
-    display.say(f"{len(tables)} tables of {options.rows} rows, and a spec that is ready: {spec}")
-    return 0
-
-
-def _schema(_options: argparse.Namespace) -> int:
-    from expectations.spec import ReleaseSpec
-
-    schema = ReleaseSpec.model_json_schema()
-    sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
-    return 0
 
 
 def _numbers(text: str) -> list[int]:
@@ -388,8 +312,5 @@ def _positive(text: str) -> int:
     return value
 
 
-def _quieten_prefect() -> None:
-    """Keep Prefect's own lines off the terminal; its log in the database stays complete."""
-    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
-    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
-    os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
+if __name__ == "__main__":
+    sys.exit(main())

@@ -21,7 +21,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     # types only: what is imported here would be waited for by `microrelease --help`
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from algorithms.errors import ReleaseError
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from algorithms.orderings.ordering import Ordering
     from expectations.gate import Verdict
     from expectations.spec import ReleaseSpec
+    from flows.operation.status import Status
     from tasks.explore.cell import Cell
+    from tasks.publish import Candidate
     from tasks.shelves.audit import Audit
+    from tasks.shelves.history import Past
     from tasks.stage import Listener
 
 
@@ -217,3 +220,50 @@ def orderings(found: Mapping[str, tuple[Ordering, list[str]]]) -> None:
 
 def _first_line(function: object) -> str:
     return (function.__doc__ or "").split("\n", 1)[0].replace("``", "")
+
+
+def decide_later(candidate: Candidate) -> None:
+    """Print how a candidate is decided on."""
+    register = candidate.manifest.parents[2]
+    command = f"microrelease approve {candidate.attempt} --register {register} --reviewer NAME"
+    say(f"  to publish    {command}")
+
+
+def history(pasts: Sequence[Past]) -> None:
+    """Print the attempts of registers."""
+    headings = ("attempt", "decision", "IL", "DLD", "k", "method", "reviewer", "files")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings:
+        right = heading in ("IL", "DLD", "k")
+        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    for past in pasts:
+        table.add_row(
+            past.attempt,
+            past.decision,
+            "" if past.il is None else f"{past.il:.2f} %",
+            "" if past.dld is None else f"{past.dld:.2f} %",
+            str(past.k),
+            past.method,
+            past.reviewer,
+            past.status,
+        )
+    Console(highlight=False).print(table)
+
+
+def status(found: Status, url: str) -> None:
+    """Print what is running, what waits and what is due."""
+    say(f"server    {'answers' if found.server else 'does not answer'} at {url}")
+    say(f"workers   {', '.join(found.workers) or 'none: nothing will run'}")
+    for heading, runs in (("running", found.running), ("review", found.paused)):
+        for run in runs:
+            say(f"{heading:<10}{run}")
+    for register, candidates in found.candidates.items():
+        for candidate in candidates:
+            say(f"{'candidate':<10}{candidate} in {register}")
+    if found.due:
+        table = Table("deployment", "next, local time", "last", box=None, pad_edge=False)
+        for due in found.due:
+            soon = f"{due.next.astimezone():%Y-%m-%d %H:%M}" if due.next else "by hand"
+            table.add_row(due.name, soon, due.last)
+        Console(highlight=False).print()
+        Console(highlight=False).print(table)

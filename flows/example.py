@@ -35,7 +35,7 @@ def write_example(
         name = f"{SPEC.stem}-{quarter // 4}-Q{quarter % 4 + 1}.{file_format}"
         _write(folder / name, _encode(columns, file_format), force)
         written.append(folder / name)
-    spec = SPEC.read_text(encoding="utf-8").replace(f"{SPEC.stem}-2026-Q3.csv", written[-1].name)
+    spec = SPEC.read_text(encoding="utf-8").replace("{period}.csv", f"{{period}}.{file_format}")
     _write(folder / SPEC.name, spec.encode(), force)
     return [*written, folder / SPEC.name]
 

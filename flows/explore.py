@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from prefect import flow, get_run_logger, runtime
+from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -12,7 +12,11 @@ from pydantic import Field
 
 from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
+from expectations.request import NamedSpec, settle
 from expectations.spec import Microaggregation, ReleaseSpec
+from flows.alone import end_with_worker
+from flows.notify import tell_of
+from flows.release import due, run_name
 from tasks.explore.cell import Cell, choices, recommendation
 from tasks.explore.outputs import write_map
 from tasks.explore.workers import Workers, working
@@ -34,12 +38,6 @@ outcomes: list[Callable[[list[Cell], ReleaseError | None], None]] = []
 """Told of all cells, or what went wrong."""
 
 
-def _run_name() -> str:
-    spec = runtime.flow_run.parameters["spec"]
-    named = spec if isinstance(spec, ReleaseSpec) else ReleaseSpec.model_validate(spec)
-    return "-".join(("explore", *named.release.folder.parts))
-
-
 @stage(name="try")
 def try_choice(workers: Workers, choice: Microaggregation, cells: int) -> Cell:
     """Try one choice in a process of its own."""
@@ -51,15 +49,17 @@ def try_choice(workers: Workers, choice: Microaggregation, cells: int) -> Cell:
 
 @flow(
     name="explore",
-    flow_run_name=_run_name,
+    flow_run_name=run_name,
     persist_result=False,
     log_prints=False,
+    on_failure=[tell_of],
+    on_crashed=[tell_of],
     # threads only wait for processes, of which there are as many as are asked for
     task_runner=ThreadPoolTaskRunner(max_workers=LARGEST_COUNT),  # type: ignore[arg-type]
 )
 def explore(
-    spec: ReleaseSpec,
-    folder: Path,
+    spec: ReleaseSpec | NamedSpec,
+    folder: Path | None = None,
     methods: list[str] | None = None,
     orderings: list[str] | None = None,
     ks: list[int] | None = None,
@@ -69,22 +69,26 @@ def explore(
     """Measure methods, paths and k on one table; publish nothing.
 
     Args:
-        spec: the table, its columns, and the limits that are drawn into the map.
-        folder: where the map and its table are written.
+        spec: a release spec, or the name of a reviewed one: the table, its columns, and the limits
+            that are drawn into the map.
+        folder: where the map and its table are written; by default a folder of the register.
         methods: by default all.
         orderings: paths for the methods that cut one; by default npn and tsp.
         ks: by default 2, 3, 4, 5, 7, 10, 15 and that of the spec.
         seconds: the most that one choice may take.
         workers: choices that are tried at the same time.
     """
+    end_with_worker()
     cells: list[Cell] = []
     try:
+        settled = guarded("settle", settle)(spec, due())
+        maps = settled.publication.register_folder / "maps"
         guarded("explore", _explore)(
-            spec,
-            folder,
+            settled,
+            folder or maps / "-".join(settled.release.folder.parts),
             methods or list(METHODS),
-            orderings or _paths(spec),
-            ks or [*KS_TRIED, spec.microaggregation.k],
+            orderings or _paths(settled),
+            ks or [*KS_TRIED, settled.microaggregation.k],
             seconds,
             workers,
             cells,
@@ -95,7 +99,7 @@ def explore(
         return Failed(name=error.state_name, message=str(error))
     for told in outcomes:
         told(cells, None)
-    return Completed(name="Explored", message=recommendation(cells, spec))
+    return Completed(name="Explored", message=recommendation(cells, settled))
 
 
 def _paths(spec: ReleaseSpec) -> list[str]:

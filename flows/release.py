@@ -1,30 +1,29 @@
 """The pipeline: from a release spec to a published, verified folder."""
 
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict
+from datetime import UTC, datetime
 
 from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
-from prefect.states import Completed, Failed
 
-from algorithms.errors import RefusedError, ReleaseError
-from algorithms.evaluation import Evaluation
-from algorithms.profile import Profile
-from expectations.gate import Verdict, verdicts
+from algorithms.errors import RefusedError, RejectedError, ReleaseError
+from expectations.gate import verdicts
+from expectations.request import NamedSpec, settle
 from expectations.spec import ReleaseSpec
+from flows.alone import alone, end_with_worker
+from flows.notify import tell_of
+from flows.outcome import Outcome, observers
+from flows.review import ask, check_answerable
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
 from tasks.judge import judge
 from tasks.microaggregate import microaggregate
 from tasks.order import order
 from tasks.profile import profile
-from tasks.publish import publish, record_attempt
+from tasks.publish import Candidate, decide, publish, record_attempt, seal
 from tasks.round_integers import round_integers
 from tasks.shelves import provenance
-from tasks.shelves.artefacts import show_measures
+from tasks.shelves.artefacts import progress
 from tasks.shelves.public_folder import check_places
 from tasks.shelves.register import BLOCKED, FAILED, now
 from tasks.stage import guarded
@@ -32,80 +31,91 @@ from tasks.standardise import standardise
 from tasks.validate import validate
 
 
-@dataclass
-class Outcome:
-    """How an attempt ended, in figures and sentences that may be shown to anyone."""
-
-    sentence: str = ""
-    error: ReleaseError | None = None
-    evaluation: Evaluation | None = None
-    verdicts: tuple[Verdict, ...] = ()
-    folder: Path | None = None
-    manifest: Path | None = None
-    record: dict[str, Any] = field(default_factory=dict)
-    profile: Profile | None = None
-    started: float = field(default_factory=time.monotonic)
-
-    def timed_record(self) -> dict[str, Any]:
-        """Say what the manifest says of the attempt, up to now."""
-        seconds = round(time.monotonic() - self.started, 3)
-        return {**self.record, "ended": now(), "seconds": seconds}
+def run_name() -> str:
+    """Name a run after what it is about; what is wrong with its spec the run itself will say."""
+    request = runtime.flow_run.parameters["spec"]
+    if isinstance(request, dict):
+        request = (NamedSpec if "name" in request else ReleaseSpec).model_validate(request)
+    try:
+        parts = settle(request, due()).release.folder.parts
+    except ReleaseError:
+        parts = (str(runtime.flow_run.id)[:8],)
+    flow_name = runtime.flow_run.flow_name
+    return "-".join(parts if flow_name == "release" else (flow_name, *parts))
 
 
-observers: list[Callable[[Outcome], None]] = []
-"""Told the outcome of every release in this process."""
-
-
-def _run_name() -> str:
-    spec = runtime.flow_run.parameters["spec"]
-    named = spec if isinstance(spec, ReleaseSpec) else ReleaseSpec.model_validate(spec)
-    return "-".join(named.release.folder.parts)
+def due() -> datetime:
+    """Tell when this run was due, however late it is."""
+    time: datetime | None = runtime.flow_run.scheduled_start_time
+    return time or datetime.now(UTC)
 
 
 @flow(
     name="release",
-    flow_run_name=_run_name,
+    flow_run_name=run_name,
     persist_result=False,
     log_prints=False,
+    on_failure=[tell_of],
+    on_crashed=[tell_of],
 )
-def release(spec: ReleaseSpec, dry_run: bool = False) -> State[None]:
+def release(
+    spec: ReleaseSpec | NamedSpec,
+    dry_run: bool = False,
+    candidate: bool = False,
+    started_by: str = "",
+) -> State[None]:
     """Mask one table as its spec asks, and publish it if the gate approves.
 
     Args:
-        spec: everything that changes the result.
+        spec: a whole release spec, or the name of a reviewed one and what this run changes of it.
         dry_run: judge, but publish and record nothing.
+        candidate: seal what passes the gate for `microrelease approve`, and publish nothing yet.
+        started_by: your name, if you start this by hand; you cannot be its reviewer then.
     """
+    end_with_worker()
     outcome = Outcome()
     try:
-        guarded("release", _release)(spec, dry_run, outcome)
+        outcome.spec = guarded("settle", settle)(spec, due())
+        outcome.record["started_by"] = started_by
+        guarded("release", _release)(outcome.spec, dry_run, candidate, outcome)
     except ReleaseError as error:
-        outcome.error, outcome.sentence = error, str(error)
-    if outcome.verdicts:
-        show_measures(spec.release.name, outcome.sentence, outcome.verdicts)
-    if outcome.error is not None and not dry_run:
-        _keep_record(spec, outcome)
+        outcome.fail(error)
+        if outcome.spec is not None and not dry_run and not outcome.recorded:
+            _keep_record(outcome.spec, outcome)
+    name = "Approved" if dry_run else "Sealed" if outcome.candidate else "Published"
+    outcome.show(name)
     for observer in observers:
         observer(outcome)
-    if outcome.error is not None:
-        return Failed(name=outcome.error.state_name, message=outcome.sentence)
-    return Completed(name="Approved" if dry_run else "Published", message=outcome.sentence)
+    return outcome.state(name)
 
 
-def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
-    log = get_run_logger()
-    record = outcome.record
-    record.update(
+def _release(spec: ReleaseSpec, dry_run: bool, candidate: bool, outcome: Outcome) -> None:
+    outcome.record.update(
         release=spec.release.model_dump(mode="json"),
         spec=spec.model_dump(mode="json"),
+        flow_run=str(runtime.flow_run.id),
         code=provenance.code(),
         environment=provenance.environment(),
         warnings=list(spec.warnings),
         started=now(),
     )
     for warning in spec.warnings:
-        log.warning("%s", warning)
+        get_run_logger().warning("%s", warning)
     check_places(spec.publication)
+    if dry_run:
+        _process(spec, dry_run, False, outcome)
+        return
+    if not candidate:
+        check_answerable(spec)
+    with alone(spec.release.name, spec.publication.register_folder), progress(spec.release.name):
+        _process(spec, dry_run, candidate or spec.gate.review is not None, outcome)
+        if not candidate:
+            _review(spec, outcome)
 
+
+def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> None:
+    """Take the table through all stages; no record of it is left in memory after that."""
+    record = outcome.record
     source = ingest(spec)
     record["input"] = {
         "path": str(spec.source.path),
@@ -120,7 +130,7 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
     partitions = microaggregate(data, spec.microaggregation, paths)
     masked = round_integers(table.frame, partitions, spec.columns)
     evaluation = evaluate(table.frame, masked, partitions, spec)
-    log.info("%s", evaluation)
+    get_run_logger().info("%s", evaluation)
 
     outcome.evaluation = evaluation
     outcome.verdicts = verdicts(evaluation, spec.gate, spec.microaggregation.k)
@@ -136,13 +146,30 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
         return
 
     told = outcome.timed_record()
-    publication = publish(masked, judgement.approval, spec, told, outcome.profile)
-    outcome.folder, outcome.manifest = publication.folder, publication.manifest
-    outcome.sentence = (
-        "already published with the same bytes; nothing was changed"
-        if publication.unchanged
-        else f"published {spec.release.name} {publication.folder.name}"
-    )
+    make_public = seal if hold else publish
+    result = make_public(masked, judgement.approval, spec, told, outcome.profile)
+    if isinstance(result, Candidate):
+        outcome.hold(result)
+    else:
+        outcome.publish(result)
+
+
+def _review(spec: ReleaseSpec, outcome: Outcome) -> None:
+    """Publish or drop what was held, as a reviewer says."""
+    held, review = outcome.candidate, spec.gate.review
+    if held is None or review is None:
+        return
+    outcome.show("Waits for a reviewer")
+    decision = ask(outcome, held, review.hours)
+    try:
+        outcome.publish(decide(spec.publication.register_folder, held.attempt, decision))
+    except RejectedError:
+        outcome.candidate = None
+        raise
+    except ReleaseError:
+        # unlike a rejection, this is not in the register yet
+        outcome.recorded = False
+        raise
 
 
 def _keep_record(spec: ReleaseSpec, outcome: Outcome) -> None:

@@ -1,20 +1,33 @@
-"""Makes an approved table public, and keeps the record of every attempt."""
+"""Makes an approved table public, at once or after a review, and keeps the record of attempts."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from algorithms.errors import ContractError
+from algorithms.errors import ContractError, RejectedError
 from algorithms.profile import Profile
 from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.published import checksums
+from expectations.review import Decision
+from expectations.spec import Publication as Places
 from expectations.spec import ReleaseSpec
-from tasks.shelves import public_folder
+from tasks.shelves import candidates, public_folder
 from tasks.shelves.disk import locked, make_folder, reveal
-from tasks.shelves.register import APPROVED, PUBLISHED, PUBLISHING, UNCHANGED, Register
+from tasks.shelves.register import (
+    APPROVED,
+    PUBLISHED,
+    PUBLISHING,
+    REJECTED,
+    SEALED,
+    UNCHANGED,
+    Register,
+    now,
+)
 from tasks.stage import stage
 
 
@@ -25,6 +38,14 @@ class Publication:
     folder: Path
     manifest: Path
     unchanged: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A finished release that waits for a decision."""
+
+    attempt: str
+    manifest: Path
 
 
 @stage(name="publish", retries=2)
@@ -40,35 +61,138 @@ def publish(
     ``record`` is what the manifest says of the attempt, to which the files are added here;
     ``profile`` is what its report may draw of originals.
     """
-    if digest_of(masked) != approval.digest:
-        raise ContractError("only the table that was approved may be published; got another")
-    places = spec.publication
-    register = Register(places.register_folder)
-    make_folder(places.public_folder, "public_folder")
-    with register.opened(), locked(places.public_folder):
-        public_folder.sweep(places)
-        try:
-            return _publish(masked, approval, spec, record, profile, register)
-        finally:
-            public_folder.sweep(places)
+    _check_approved(masked, approval)
+    register = Register(spec.publication.register_folder)
+    with register.opened(), _public(spec.publication):
+        attempt = register.new_attempt(spec.release.folder)
+        prepared = public_folder.prepare(masked, approval, spec, attempt)
+        return _appear(prepared, spec, attempt, record, profile, register)
 
 
-def _publish(
+@stage(name="seal", retries=2)
+def seal(
     masked: pd.DataFrame,
     approval: Approval,
     spec: ReleaseSpec,
     record: dict[str, Any],
+    profile: Profile | None = None,
+) -> Candidate | Publication:
+    """Write and verify the public files of an approved table, and put them away for a reviewer.
+
+    What is published already with the same bytes needs no review.
+    """
+    _check_approved(masked, approval)
+    register = Register(spec.publication.register_folder)
+    with register.opened(), _public(spec.publication):
+        candidates.sweep(register)
+        attempt = register.new_attempt(spec.release.folder)
+        prepared = public_folder.prepare(masked, approval, spec, attempt)
+        if public_folder.is_there(spec.release, spec.publication.public_folder, prepared):
+            return _appear(prepared, spec, attempt, record, profile, register)
+        candidates.keep(register, attempt, prepared)
+        told = {**record, "decision": SEALED, "public": _announced(prepared, spec)}
+        _keep(register, attempt, told, profile)
+        register.append(attempt, SEALED)
+        return Candidate(attempt, register.manifest_path(attempt))
+
+
+@stage(name="decide", retries=2)
+def decide(register_folder: Path, candidate: str, decision: Decision) -> Publication:
+    """Publish the very bytes of a sealed candidate, or drop it.
+
+    Raises
+    ------
+    RejectedError
+        If that was the decision; it is in the register then.
+    RefusedError
+        If the candidate does not wait, its starter would be its reviewer, or its period was
+        published meanwhile.
+    IntegrityError
+        If the candidate is not what was sealed.
+    """
+    register = Register(register_folder)
+    with register.opened():
+        candidates.check_waiting(register, candidate)
+        sealed = register.manifest(candidate)
+        decision = replace(decision, started_by=sealed.get("started_by", ""))
+        spec = ReleaseSpec.model_validate(sealed["spec"])
+        record = {
+            key: value
+            for key, value in sealed.items()
+            if key not in ("attempt", "decision", "public", "report_sha256")
+        }
+        record |= {"review": {"candidate": candidate, **asdict(decision)}, "decided": now()}
+        if not decision.approved:
+            reason = rejection(decision)
+            _record(register, spec, {**record, "decision": REJECTED, "reason": reason}, None)
+            candidates.sweep(register)
+            raise RejectedError(reason)
+        with _public(spec.publication):
+            attempt = register.new_attempt(spec.release.folder)
+            prepared = public_folder.staging_for(spec.publication, attempt)
+            candidates.copy(candidates.unsealed(register, candidate), prepared)
+            publication = _appear(prepared, spec, attempt, record, None, register)
+        candidates.sweep(register)
+        return publication
+
+
+def rejection(decision: Decision) -> str:
+    """Say in a sentence that a candidate was rejected."""
+    reason = f": {decision.reason}" if decision.reason else " without a reason"
+    return f"rejected by {decision.reviewer}{reason}"
+
+
+def record_attempt(
+    spec: ReleaseSpec, record: dict[str, Any], profile: Profile | None = None
+) -> Path:
+    """Enter an attempt that published nothing into the register."""
+    register = Register(spec.publication.register_folder)
+    with register.opened():
+        return _record(register, spec, record, profile)
+
+
+def _record(
+    register: Register, spec: ReleaseSpec, record: dict[str, Any], profile: Profile | None
+) -> Path:
+    attempt = register.new_attempt(spec.release.folder)
+    _keep(register, attempt, record, profile)
+    register.append(attempt, record["decision"])
+    return register.manifest_path(attempt)
+
+
+def _check_approved(masked: pd.DataFrame, approval: Approval) -> None:
+    if digest_of(masked) != approval.digest:
+        raise ContractError("only the table that was approved may be published; got another")
+
+
+@contextmanager
+def _public(places: Places) -> Iterator[None]:
+    """Hold the public folder alone, and leave nothing in the staging folder."""
+    make_folder(places.public_folder, "public_folder")
+    with locked(places.public_folder):
+        public_folder.sweep(places)
+        try:
+            yield
+        finally:
+            public_folder.sweep(places)
+
+
+def _appear(
+    prepared: Path,
+    spec: ReleaseSpec,
+    attempt: str,
+    record: dict[str, Any],
     profile: Profile | None,
     register: Register,
 ) -> Publication:
-    release, public = spec.release, spec.publication.public_folder
-    attempt, target = register.new_attempt(release.folder), public / release.folder
-    prepared = public_folder.prepare(masked, approval, spec, attempt)
-    unchanged = public_folder.is_there(release, public, prepared)
+    """Let prepared files appear in public, unless they are there."""
+    public = spec.publication.public_folder
+    target = public / spec.release.folder
+    unchanged = public_folder.is_there(spec.release, public, prepared)
     told = {
         **record,
         "decision": UNCHANGED if unchanged else APPROVED,
-        "public": {"folder": str(target), "checksums": checksums(prepared)},
+        "public": _announced(prepared, spec),
     }
     _keep(register, attempt, told, profile)
     if unchanged:
@@ -81,16 +205,10 @@ def _publish(
     return Publication(target, register.manifest_path(attempt), unchanged)
 
 
-def record_attempt(
-    spec: ReleaseSpec, record: dict[str, Any], profile: Profile | None = None
-) -> Path:
-    """Enter an attempt that published nothing into the register."""
-    register = Register(spec.publication.register_folder)
-    with register.opened():
-        attempt = register.new_attempt(spec.release.folder)
-        _keep(register, attempt, record, profile)
-        register.append(attempt, record["decision"])
-    return register.manifest_path(attempt)
+def _announced(prepared: Path, spec: ReleaseSpec) -> dict[str, Any]:
+    """Say where prepared files will appear, and with which bytes."""
+    target = spec.publication.public_folder / spec.release.folder
+    return {"folder": str(target), "checksums": checksums(prepared)}
 
 
 def _keep(

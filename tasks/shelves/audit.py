@@ -7,6 +7,7 @@ from typing import Any
 from algorithms.errors import IntegrityError
 from expectations.published import verify
 from expectations.recomputed import recompute
+from tasks.shelves import candidates
 from tasks.shelves.disk import locked
 from tasks.shelves.register import (
     APPROVED,
@@ -24,16 +25,22 @@ class Audit:
 
     ``faults`` were done to the files afterwards; what is ``incomplete`` a crash left behind, and
     the next run puts it right; ``verified`` releases are what they were when they were published.
+    Candidates in ``waiting`` have no decision yet. ``head`` is the hash of the last of the
+    ``lines``.
     """
 
     lines: int = 0
+    head: str = ""
     attempts: int = 0
+    waiting: list[str] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    readable: bool = False
+    """Whether the lines and manifests are whole, so that what they tell can be shown."""
 
 
-def audit(folder: Path, public: Path | None = None) -> Audit:
+def audit(folder: Path, public: Path | None = None, witness: str | None = None) -> Audit:
     """Check the hash chain, the manifests, the reports and every published folder.
 
     Parameters
@@ -42,6 +49,9 @@ def audit(folder: Path, public: Path | None = None) -> Audit:
         The register.
     public : Path, optional
         Where the public folder is now, if it was moved since.
+    witness : str, optional
+        Hash of a line that was the last one once, kept elsewhere: it must still be there, which
+        tells of lines that were cut off at the end.
 
     Raises
     ------
@@ -52,22 +62,28 @@ def audit(folder: Path, public: Path | None = None) -> Audit:
     if not register.lines.is_file() and not register.attempts.is_dir():
         raise IntegrityError(f"{str(folder)!r} is not a register: it has no register.jsonl")
     with locked(folder, shared=True):
-        return _audit(register, public)
+        return _audit(register, public, witness)
 
 
-def _audit(register: Register, public: Path | None) -> Audit:
+def _audit(register: Register, public: Path | None, witness: str | None) -> Audit:
     found = Audit()
     try:
         chain = register.chain()
     except IntegrityError as error:
         found.faults.append(str(error))
         return found
-    found.lines, found.attempts = len(chain.entries), len(chain.attempts)
+    found.lines, found.attempts, found.head = len(chain.entries), len(chain.attempts), chain.head
     if chain.torn:
         found.incomplete.append("the last line of register.jsonl was cut off while it was written")
     found.faults += register.problems_with_manifests(chain)
     if found.faults:
         return found
+    found.readable = True
+    if witness not in (None, chain.head, *(entry["previous"] for entry in chain.entries)):
+        found.faults.append(
+            f"no line of register.jsonl has the hash {witness}, which its last line had before: "
+            "lines were removed at the end, or the whole register was written anew"
+        )
     found.faults += register.problems_with_reports(chain)
     _check_unrecorded(register, chain, public, found)
     for entry in chain.unfinished:
@@ -77,6 +93,9 @@ def _audit(register: Register, public: Path | None) -> Audit:
             + ("there and whole" if appeared else "not there")
         )
     _check_releases(register, chain, public, found)
+    found.waiting = chain.waiting
+    problems = (candidates.problem(register, attempt) for attempt in chain.waiting)
+    found.faults += [problem for problem in problems if problem]
     return found
 
 

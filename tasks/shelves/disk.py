@@ -3,6 +3,7 @@
 import fcntl
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,5 +80,26 @@ def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
     try:
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def try_lock(path: Path, patience: float) -> Iterator[bool]:
+    """Hold a lock file while others wait; tell whether it could be had within so many seconds."""
+    end = time.monotonic() + patience
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    yield False
+                    return
+                time.sleep(0.2)
+            else:
+                yield True
+                return
     finally:
         os.close(handle)

@@ -71,10 +71,15 @@ def _mark(publication: Publication) -> str:
     return f"microrelease-{public[:8]}-"
 
 
+def staging_for(publication: Publication, attempt: str) -> Path:
+    """Name the folder in which an attempt is put together, in a staging folder that is there."""
+    make_folder(publication.staging, "staging_folder")
+    return publication.staging / f"{_mark(publication)}{attempt}"
+
+
 def prepare(masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec, attempt: str) -> Path:
     """Write the public files into the staging folder, flush them, and verify them from there."""
-    make_folder(spec.publication.staging, "staging_folder")
-    folder = spec.publication.staging / f"{_mark(spec.publication)}{attempt}"
+    folder = staging_for(spec.publication, attempt)
     folder.mkdir()
     table = canonical(masked)
     pyarrow.csv.write_csv(table, folder / CSV)

@@ -32,7 +32,8 @@ NO_LINE = "0" * 64
 
 PUBLISHING, PUBLISHED, ABANDONED = "publishing", "published", "abandoned"
 APPROVED, UNCHANGED, BLOCKED, FAILED = "approved", "unchanged", "blocked", "failed"
-OUTCOMES = (PUBLISHED, UNCHANGED, BLOCKED, FAILED, ABANDONED)
+SEALED, REJECTED = "sealed", "rejected"
+OUTCOMES = (PUBLISHED, UNCHANGED, BLOCKED, FAILED, ABANDONED, SEALED, REJECTED)
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,21 @@ class Chain:
             entries[-1]
             for entries in self.attempts.values()
             if entries[-1]["event"] not in OUTCOMES
+        ]
+
+    @property
+    def waiting(self) -> list[str]:
+        """The sealed candidates on which nobody has decided yet."""
+        # a crash while publishing decides nothing
+        decided = {
+            entries[-1].get("candidate")
+            for entries in self.attempts.values()
+            if entries[-1]["event"] != ABANDONED
+        }
+        return [
+            attempt
+            for attempt, entries in self.attempts.items()
+            if entries[-1]["event"] == SEALED and attempt not in decided
         ]
 
 
@@ -115,6 +131,8 @@ class Register:
             "period": manifest["release"]["period"],
             "revision": manifest["release"]["revision"],
         }
+        if "review" in manifest:
+            entry["candidate"] = manifest["review"]["candidate"]
         with self.lines.open("ab") as file:
             file.write(_line(entry) + b"\n")
             file.flush()

@@ -27,6 +27,13 @@ DECISIONS: Mapping[str, tuple[str, str, str]] = {
         "Unchanged",
         "The same bytes were published before; nothing was changed.",
     ),
+    "sealed": (
+        "plain",
+        "Waits for a reviewer",
+        "Every limit was kept. The files are sealed; nothing is published before a person approves "
+        "of them.",
+    ),
+    "rejected": ("bad", "Rejected", "Nothing was published."),
     "blocked": ("bad", "Blocked", "Nothing was published."),
     "failed": ("bad", "Failed", "Nothing was published."),
 }
@@ -94,6 +101,16 @@ def _overview(record: Mapping[str, Any]) -> Html:
         for key in ("started", "ended")
         if key in record
     ]
+    if record.get("started_by"):
+        facts += [("Started by", record["started_by"])]
+    if "review" in record:
+        review = record["review"]
+        said = "approved" if review["approved"] else "rejected"
+        facts += [
+            ("Reviewed by", f"{review['reviewer']}, who {said}"),
+            ("Reason given", review["reason"] or "none"),
+            ("Candidate", f"{review['candidate']}, whose report has the pictures"),
+        ]
     if "seconds" in record:
         facts += [("Took", f"{record['seconds']} s")]
     return page.definitions(facts)

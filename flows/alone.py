@@ -1,0 +1,83 @@
+"""Two releases of one dataset never overlap, and a run ends with the worker that started it."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from prefect.client.orchestration import get_client
+from prefect.concurrency.sync import concurrency
+from prefect.exceptions import ObjectAlreadyExists
+from prefect.settings import get_current_settings
+
+from algorithms.errors import RefusedError
+from tasks.shelves.disk import make_folder, try_lock
+
+PATIENCE = 60.0
+"""Seconds that a run waits for another one of the same dataset."""
+LEASE = 60.0
+"""Seconds after which the server takes back the slot of a run that no longer renews it."""
+
+
+@contextmanager
+def alone(dataset: str, register: Path) -> Iterator[None]:
+    """Hold a dataset against every other release of it, also while this one waits for a reviewer.
+
+    A lock on a file beside the register holds among all processes that share that file system, with
+    or without a Prefect server, and ends with its process. A limit on the server holds among hosts.
+
+    Raises
+    ------
+    RefusedError
+        If another release has not ended within a minute.
+    """
+    make_folder(register / "locks", "register_folder")
+    with ExitStack() as held:
+        if not held.enter_context(try_lock(register / "locks" / dataset, PATIENCE)):
+            raise _under_way(dataset)
+        if get_current_settings().api.url is not None:
+            limit = f"release-{dataset}"
+            # another host may have made it meanwhile
+            with suppress(ObjectAlreadyExists), get_client(sync_client=True) as client:
+                client.upsert_global_concurrency_limit_by_name(limit, 1)
+            try:
+                held.enter_context(
+                    concurrency(
+                        limit,
+                        timeout_seconds=LEASE + PATIENCE,
+                        lease_duration=LEASE,
+                        strict=True,
+                        # the file lock still holds, and a release is not broken off half way
+                        raise_on_lease_renewal_failure=False,
+                    )
+                )
+            except TimeoutError:
+                raise _under_way(dataset) from None
+        yield
+
+
+def _under_way(dataset: str) -> RefusedError:
+    return RefusedError(
+        f"two releases of {dataset} must not overlap; another one is under way, or waits for its "
+        "reviewer: let it end, then run again"
+    )
+
+
+def end_with_worker() -> None:
+    """End this process when the worker that started it has died.
+
+    A run that outlives its worker is one that nobody can see or stop.
+    """
+    if "PREFECT__FLOW_RUN_ID" not in os.environ:
+        return
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True, name="end-with-worker").start()

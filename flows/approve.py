@@ -1,0 +1,65 @@
+"""Decides on a candidate that was sealed earlier."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from pydantic import Field
+
+from algorithms.errors import ReleaseError
+from expectations.review import Decision
+from expectations.spec import ReleaseSpec
+from flows.alone import alone, end_with_worker
+from flows.notify import tell_of
+from flows.outcome import Outcome, observers
+from tasks.publish import decide
+from tasks.shelves.candidates import check_waiting
+from tasks.shelves.register import Register
+from tasks.stage import guarded
+
+
+@flow(
+    name="approve",
+    flow_run_name="approve-{candidate}",
+    persist_result=False,
+    log_prints=False,
+    on_failure=[tell_of],
+    on_crashed=[tell_of],
+)
+def approve(
+    register_folder: Path,
+    candidate: str,
+    reviewer: Annotated[str, Field(min_length=1)],
+    decision: Literal["approve", "reject"] = "approve",
+    reason: str = "",
+) -> State[None]:
+    """Publish the very bytes of a sealed candidate, or reject it.
+
+    Args:
+        register_folder: the register that holds the candidate.
+        candidate: its name, such as 000003-enterprise-survey-2026-Q3.
+        reviewer: your name; it must not be the one who started the run.
+        decision: whether these files may be published.
+        reason: kept in the register.
+    """
+    end_with_worker()
+    outcome = Outcome()
+    try:
+        guarded("approve", _approve)(
+            register_folder, candidate, Decision(decision == "approve", reviewer, reason), outcome
+        )
+    except ReleaseError as error:
+        outcome.fail(error)
+    outcome.show("Published")
+    for observer in observers:
+        observer(outcome)
+    return outcome.state("Published")
+
+
+def _approve(folder: Path, candidate: str, decision: Decision, outcome: Outcome) -> None:
+    register = Register(folder.absolute())
+    check_waiting(register, candidate)
+    outcome.spec = ReleaseSpec.model_validate(register.manifest(candidate)["spec"])
+    with alone(outcome.spec.release.name, register.folder):
+        outcome.publish(decide(register.folder, candidate, decision))

@@ -1,0 +1,83 @@
+"""Re-verifies what was published, from the files alone."""
+
+import json
+from pathlib import Path
+
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+from prefect.client.schemas.objects import State
+from prefect.client.schemas.sorting import ArtifactSort
+from prefect.states import Completed, Failed
+
+from algorithms.errors import IntegrityError, ReleaseError, SpecError
+from expectations.request import specs_folder
+from expectations.spec_file import load
+from flows.notify import tell_of
+from tasks.shelves.artefacts import harmless, show_audit, show_head, witness_key
+from tasks.shelves.audit import Audit
+from tasks.shelves.audit import audit as audit_register
+from tasks.stage import guarded, stage
+
+
+@flow(
+    name="audit",
+    persist_result=False,
+    log_prints=False,
+    on_failure=[tell_of],
+    on_crashed=[tell_of],
+)
+def audit(registers: list[Path] | None = None) -> State[None]:
+    """Verify every release and every line of the registers again, and fail if one was altered.
+
+    Args:
+        registers: by default those of all specs in the folder of specs.
+    """
+    found: dict[Path, Audit] = {}
+    try:
+        for register in registers or guarded("audit", known_registers)():
+            found[register] = verify_register(register)
+    except ReleaseError as error:
+        return Failed(name=error.state_name, message=str(error))
+    with harmless():
+        show_audit(found)
+    faults = [f"{register}: {fault}" for register, one in found.items() for fault in one.faults]
+    if faults:
+        return Failed(name=IntegrityError.state_name, message="; ".join(faults))
+    for register, one in found.items():
+        with harmless():
+            show_head(register, one.lines, one.head)
+    verified = sum(len(one.verified) for one in found.values())
+    return Completed(
+        name="Verified", message=f"{verified} releases in {len(found)} registers are as published"
+    )
+
+
+@stage(name="verify")
+def verify_register(register: Path) -> Audit:
+    """Audit one register, with what the server remembers of its last line."""
+    return audit_register(register, witness=_witness(register))
+
+
+def known_registers() -> list[Path]:
+    """List the registers of all specs that can be called by name and have released anything."""
+    specs = sorted(specs_folder().glob("*.yaml"))
+    if not specs:
+        raise SpecError(f"there must be a spec in {str(specs_folder())!r}; there is none")
+    folders = {load(path).publication.register_folder for path in specs}
+    return sorted(folder for folder in folders if folder.is_dir())
+
+
+def _witness(register: Path) -> str | None:
+    """Ask the server for the hash of the last line when a run last wrote one."""
+    with get_client(sync_client=True) as client:
+        kept = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[witness_key(register)])),
+            sort=ArtifactSort.UPDATED_DESC,
+            limit=1,
+        )
+    if not kept:
+        return None
+    data = kept[0].data
+    head: str = (json.loads(data) if isinstance(data, str) else data)[0]["head"]  # type: ignore[index]
+    return head

@@ -1,0 +1,78 @@
+"""Asks a person, in the Prefect UI, whether a candidate may be published."""
+
+import math
+import time
+from typing import Literal
+
+from prefect import get_run_logger
+from prefect.exceptions import FlowPauseTimeout
+from prefect.flow_runs import pause_flow_run
+from prefect.input import RunInput
+from prefect.settings import get_current_settings
+from pydantic import Field
+
+from algorithms.errors import RefusedError, SpecError
+from expectations.review import Decision
+from expectations.spec import ReleaseSpec
+from flows.outcome import Outcome
+from tasks.publish import Candidate
+from tasks.shelves.artefacts import review_text
+
+POLL_SECONDS = 3
+NOBODY = "nobody"
+
+
+class Review(RunInput):
+    """What the reviewer fills in. Whoever submits it as it is rejects."""
+
+    decision: Literal["reject", "approve"] = Field(
+        default="reject", description="Whether these files may be published."
+    )
+    reviewer: str = Field(
+        min_length=1, description="Your name. It must not be the one who started the run."
+    )
+    reason: str = Field(default="", description="Kept in the register.")
+
+
+def check_answerable(spec: ReleaseSpec) -> None:
+    """See, before any work is done, that someone will be able to answer.
+
+    Raises
+    ------
+    SpecError
+        If the run would wait on a server that ends with it.
+    """
+    if spec.gate.review is not None and get_current_settings().api.url is None:
+        raise SpecError(
+            "a spec that asks for review needs a Prefect server on which someone can answer; there "
+            "is none: start `microrelease up` and set PREFECT_API_URL as it says, or seal a "
+            "candidate with `microrelease run --candidate` and decide later with "
+            "`microrelease approve`"
+        )
+
+
+def ask(outcome: Outcome, held: Candidate, hours: float) -> Decision:
+    """Pause until a reviewer has decided; no answer in time is a rejection."""
+    end = time.monotonic() + hours * 3600
+    certificate = outcome.evaluation.certificate if outcome.evaluation else ""
+    fault = ""
+    while (left := math.ceil(end - time.monotonic())) > 0:
+        text = review_text(outcome.record, outcome.verdicts, certificate, held.manifest, fault)
+        try:
+            answer = pause_flow_run(
+                wait_for_input=Review.with_initial_data(description=text),
+                timeout=left,
+                poll_interval=POLL_SECONDS,
+            )
+            return Decision(
+                answer.decision == "approve",
+                answer.reviewer,
+                answer.reason,
+                outcome.record["started_by"],
+            )
+        except FlowPauseTimeout:
+            break
+        except RefusedError as error:
+            fault = str(error)
+            get_run_logger().warning("%s; the run waits for another reviewer", fault)
+    return Decision(False, NOBODY, f"no answer within {hours:g} hours")
