@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import SpecError
 from expectations.faults import SLUG, faults
@@ -38,11 +38,11 @@ class Changes(BaseModel):
     """Another method; it takes none of the options of the spec."""
     ordering: OrderingName | None = None
     """Path for a method that cuts one."""
-    k: GroupSize | None = None
+    k: GroupSize | None = Field(default=None, title="k")
     """Each published record stands for at least this many."""
-    il: Percentage | None = None
+    il: Percentage | None = Field(default=None, title="Ceiling of IL")
     """Ceiling of the information loss, in per cent."""
-    dld: Percentage | None = None
+    dld: Percentage | None = Field(default=None, title="Ceiling of DLD")
     """Ceiling of the distance-linkage disclosure, in per cent."""
 
     @classmethod
@@ -75,7 +75,7 @@ class Changes(BaseModel):
 class NamedSpec(BaseModel):
     """A spec in the folder of reviewed specs, and what this run changes of it."""
 
-    model_config = STRICT
+    model_config = STRICT | ConfigDict(title="Reviewed spec")
 
     name: str = Field(pattern=SLUG)
     """Name of the file, without .yaml."""

@@ -26,7 +26,22 @@ from expectations.faults import PERIOD, SLUG, faults
 from expectations.options import options_of
 from expectations.periods import Every, check_zone, last_full
 
-STRICT = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+def fields_may_be_empty(schema: dict[str, Any]) -> None:
+    """Describe a field that can be left out by what it holds otherwise, as forms show it."""
+    for name, field in schema.get("properties", {}).items():
+        kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
+        if len(kinds) == 1 and len(field["anyOf"]) > 1 and "$ref" not in kinds[0]:
+            kept = {k: v for k, v in field.items() if k not in ("anyOf", "default")}
+            schema["properties"][name] = {**kept, **kinds[0]}
+
+
+STRICT = ConfigDict(
+    extra="forbid",
+    frozen=True,
+    use_attribute_docstrings=True,
+    json_schema_extra=fields_may_be_empty,
+)
 
 REVISION_MARK = "-revision-"
 PERIOD_MARK = "{period}"
@@ -219,7 +234,7 @@ class Microaggregation(BaseModel):
 
     method: MethodName
     """Name of the method; `microrelease methods` lists them."""
-    k: GroupSize
+    k: GroupSize = Field(title="k")
     """Each published record stands for at least this many."""
     ordering: OrderingName | None = None
     """Path for a method that cuts one, and for no other."""
@@ -264,9 +279,9 @@ class Ceilings(BaseModel):
     model_config = STRICT | ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Limit] = Field(init=False)
 
-    il: Percentage
+    il: Percentage = Field(title="IL")
     """Ceiling of the information loss, in per cent."""
-    dld: Percentage
+    dld: Percentage = Field(title="DLD")
     """Ceiling of the distance-linkage disclosure, in per cent."""
 
     @model_validator(mode="after")
@@ -364,7 +379,7 @@ class Publication(BaseModel):
 class ReleaseSpec(BaseModel):
     """A release: what is released, from which table, how it is protected, judged and published."""
 
-    model_config = STRICT
+    model_config = STRICT | ConfigDict(title="Whole spec")
 
     release: Release
     """What is released."""

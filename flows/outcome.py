@@ -83,7 +83,7 @@ class Outcome:
             told = {**told, "certificate": self.evaluation.certificate}
         heading = self.error.state_name if self.error else name
         with harmless():
-            show_measures(release.name, release.folder.name, self.sentence, self.verdicts)
+            show_measures(self.spec, self.sentence, self.verdicts)
         with harmless():
             show_expectations(release.name, told.get("expectations", ()))
         with harmless():

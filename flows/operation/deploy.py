@@ -103,7 +103,7 @@ def _automate(client: SyncPrefectClient) -> None:
                 RunDeployment(
                     source="selected",
                     deployment_id=notify.id,
-                    parameters={"flow_run_id": "{{ flow_run.id }}"},
+                    parameters={"flow_run_id": "{{ flow_run.id | string }}"},
                 )
             ],
         )

@@ -21,6 +21,7 @@ SECONDS_TO_STOP = 30.0
 RUNS_AT_A_TIME = 4
 
 Teller = Callable[[str], None]
+Check = Callable[[], bool]
 
 
 def up(installation: Installation, tell: Teller, file: Path = FILE) -> None:
@@ -45,11 +46,19 @@ def up(installation: Installation, tell: Teller, file: Path = FILE) -> None:
         tell("starting the server ...")
         server = ["server", "start", "--host", "127.0.0.1", "--port", str(installation.port)]
         with _started(installation, "server", server) as server_process:
-            _wait_for(installation, server_process)
+            _wait_for("server", server_process, installation, lambda: answers(installation.url))
             tell("bringing deployments up to date ...")
             _deploy(installation, file)
             worker = ["worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
+            log = installation.logs / "worker.log"
+            said = log.stat().st_size if log.exists() else 0
             with _started(installation, "worker", worker) as worker_process:
+                _wait_for(
+                    "worker",
+                    worker_process,
+                    installation,
+                    lambda: b"started!" in log.read_bytes()[said:],
+                )
                 tell(f"running: {installation.url}")
                 tell(f"  log in with    {installation.password_file}")
                 tell(f"  other shells   . {installation.environment_file}")
@@ -114,18 +123,18 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             continue
 
 
-def _wait_for(installation: Installation, server: subprocess.Popen[bytes]) -> None:
+def _wait_for(
+    name: str, process: subprocess.Popen[bytes], installation: Installation, is_there: Check
+) -> None:
+    """Wait until a part has started."""
+    log = installation.logs / f"{name}.log"
     end = time.monotonic() + SECONDS_TO_START
-    while not answers(installation.url):
-        if server.poll() is not None:
-            raise ReleaseError(
-                f"the server must start; it ended at once: see {installation.logs / 'server.log'}"
-            )
+    while not is_there():
+        if process.poll() is not None:
+            raise ReleaseError(f"the {name} must start; it ended at once: see {log}")
         if time.monotonic() > end:
-            raise ReleaseError(
-                f"the server must start within {SECONDS_TO_START:.0f} seconds; it did not: see "
-                f"{installation.logs / 'server.log'}"
-            )
+            limit = f"{SECONDS_TO_START:.0f} seconds"
+            raise ReleaseError(f"the {name} must start within {limit}; it did not: see {log}")
         time.sleep(0.5)
 
 

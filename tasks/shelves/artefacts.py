@@ -22,6 +22,7 @@ from expectations.spec import ReleaseSpec
 from tasks.explore.cell import Cell, recommendation
 from tasks.explore.table import rows_of
 from tasks.shelves.audit import Audit
+from tasks.shelves.history import MOST_PERIODS, Past, history, latest
 from tasks.shelves.register import REPORT
 from tasks.stage import listeners
 
@@ -62,13 +63,13 @@ def progress(dataset: str) -> Iterator[None]:
         listeners.remove(listener)
 
 
-def show_measures(dataset: str, release: str, sentence: str, verdicts: Sequence[Verdict]) -> None:
-    """Log a table of measures against limits; runs of one dataset share its history."""
+def show_measures(spec: ReleaseSpec, sentence: str, verdicts: Sequence[Verdict]) -> None:
+    """Log a table of measures against limits, and above it the history of the dataset."""
     create_table_artifact(
-        key=f"release-measures-{dataset}",
+        key=f"release-measures-{spec.release.name}",
         table=[
             {
-                "release": release,
+                "release": spec.release.folder.name,
                 "measure": verdict.title,
                 "value": verdict.shown_value,
                 "limit": verdict.shown_limit,
@@ -76,7 +77,7 @@ def show_measures(dataset: str, release: str, sentence: str, verdicts: Sequence[
             }
             for verdict in verdicts
         ],
-        description=sentence,
+        description="\n\n".join([f"{sentence}.", *_history_table(_measured(spec))]),
     )
 
 
@@ -234,13 +235,28 @@ def _facts(spec: ReleaseSpec, record: Mapping[str, Any]) -> str:
     return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
 
 
+def _measured(spec: ReleaseSpec) -> list[Past]:
+    """Recall the latest attempt at each period of a dataset."""
+    return latest(history(spec.publication.register_folder), spec.release.name)
+
+
+def _history_table(pasts: Sequence[Past]) -> Iterator[str]:
+    if pasts:
+        rows = [
+            f"| {past.period} | {past.decision} | {past.il:.2f} % | {past.il_ceiling:g} % | "
+            f"{past.dld:.2f} % | {past.dld_ceiling:g} % |"
+            for past in pasts[-MOST_PERIODS:]
+        ]
+        heading = "| release | decision | IL | at most | DLD | at most |\n|---|---|--:|--:|--:|--:|"
+        yield "\n".join([heading, *reversed(rows)])
+
+
 def _pictures(spec: ReleaseSpec, profile: Profile | None) -> Iterator[tuple[str, str]]:
-    from tasks.shelves.history import history, latest
     from tasks.shelves.report.pictures import as_png, linkage
     from tasks.shelves.report.register_page import over_time
 
     drawn: list[tuple[str, Callable[[], Any]]] = []
-    measured = latest(history(spec.publication.register_folder), spec.release.name)
+    measured = _measured(spec)
     if measured:
         drawn.append(("IL and DLD by period", lambda: over_time(measured)))
     if profile is not None:

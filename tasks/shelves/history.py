@@ -8,6 +8,9 @@ from typing import Any
 from tasks.shelves.audit import Audit
 from tasks.shelves.register import ABANDONED, APPROVED, PUBLISHED, REPORT, Register
 
+MOST_PERIODS = 24
+"""Periods that a picture or an artefact shows."""
+
 VERIFIED, ALTERED, NOT_PUBLIC = "verified", "altered", "not public"
 
 

@@ -32,10 +32,10 @@ def example(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Pa
     for replaced, code in (
         (text.replace("dld: 40.0", "dld: 100.0"), 0),
         (text.replace("dld: 40.0", "dld: 0.5"), 12),
-        (text.replace("2026-Q3.csv", "2026-Q9.csv"), 11),
+        (text.replace("{period}.csv", "missing.csv"), 11),
     ):
         spec.write_text(replaced, encoding="utf-8")
-        assert main(["run", str(spec)]) == code
+        assert main(["run", str(spec), "--period", "2026-Q3"]) == code
     return folder
 
 
@@ -110,9 +110,12 @@ def test_the_map_asks_nothing_of_anyone_and_names_its_choice(
 ) -> None:
     choices = ["--methods", "mdav", "cbfs", "--k", "3", "5", "--workers", "1"]
     spec = example / "enterprise-survey.yaml"
-    text = spec.read_text(encoding="utf-8").replace("2026-Q9.csv", "2026-Q3.csv")
+    text = spec.read_text(encoding="utf-8").replace("missing.csv", "{period}.csv")
     spec.write_text(text, encoding="utf-8")
-    assert main(["explore", str(spec), *choices, "--folder", str(tmp_path)]) == 0
+    assert (
+        main(["explore", str(spec), "--period", "2026-Q3", *choices, "--folder", str(tmp_path)])
+        == 0
+    )
     for width, scheme in ((1100, "light"), (375, "dark")):
         seen = window.open(tmp_path / "map.html", width=width, scheme=scheme)
         assert seen.requests == [(tmp_path / "map.html").as_uri()]

@@ -36,7 +36,7 @@ def test_methods_are_listed_with_options_and_papers(capsys: pytest.CaptureFixtur
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["spec", "--schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
-    assert schema["title"] == "ReleaseSpec"
+    assert schema["title"] == "Whole spec"
     assert "microaggregation" in schema["required"]
 
 

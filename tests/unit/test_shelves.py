@@ -15,7 +15,7 @@ from algorithms.errors import ContractError, IntegrityError, RefusedError, Stora
 from expectations.published import checksums, verify
 from tasks.publish import publish, record_attempt
 from tasks.shelves import disk, provenance
-from tasks.shelves.audit import Audit, audit
+from tasks.shelves.audit import audit
 from tasks.shelves.public_folder import canonical, check_places
 from tasks.shelves.register import Register
 from tests.conftest import Request
@@ -34,7 +34,10 @@ def test_a_release_is_published_whole_and_recorded(published: Request) -> None:
     found = verify(folder)
     assert (found.rows, found.k_claimed, found.k_found) == (7, 3, 3)
     assert events(published) == ["publishing", "published"]
-    assert audit(published.register) == Audit(2, 1, [str(folder)], [], [])
+    found_again = audit(published.register)
+    assert (found_again.lines, found_again.attempts) == (2, 1)
+    assert found_again.verified == [str(folder)]
+    assert found_again.faults == found_again.incomplete == found_again.waiting == []
     assert not (published.folder / ".public.staging").exists()
 
 

@@ -7,13 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tasks.shelves.audit import Audit
-from tasks.shelves.history import VERIFIED, Past, latest
+from tasks.shelves.history import MOST_PERIODS, VERIFIED, Past, latest
 from tasks.shelves.register import PUBLISHED
 from tasks.shelves.report import page
 from tasks.shelves.report.pictures import INK, MARKERS, SERIES, as_svg, figure, style
-
-MOST_PERIODS = 24
-"""Periods that a picture shows."""
 
 
 def register_page(found: Mapping[Path, tuple[Audit, Sequence[Past]]]) -> str:

@@ -1,0 +1,167 @@
+"""A whole installation, started as a user starts it, for tests to work with."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import yaml
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import (
+    ArtifactFilter,
+    ArtifactFilterFlowRunId,
+    DeploymentFilter,
+    DeploymentFilterId,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateName,
+)
+from prefect.client.schemas.objects import Artifact, FlowRun
+from prefect.settings import (
+    PREFECT_API_AUTH_STRING,
+    PREFECT_API_URL,
+    temporary_settings,
+)
+
+from flows.cli import main
+from tests.browser import Browser
+
+PATIENCE = 120.0
+ROWS = "300"
+
+
+class Site:
+    """One installation with the specs of the example in it."""
+
+    def __init__(self, folder: Path, process: subprocess.Popen[bytes], port: int) -> None:
+        self.folder, self.process = folder, process
+        self.home, self.specs = folder / "home", folder / "specs"
+        self.url = f"http://127.0.0.1:{port}"
+
+    @property
+    def password(self) -> str:
+        return (self.home / "password").read_text(encoding="utf-8").strip()
+
+    @contextmanager
+    def client(self) -> Iterator[SyncPrefectClient]:
+        told = {PREFECT_API_URL: f"{self.url}/api", PREFECT_API_AUTH_STRING: self.password}
+        with temporary_settings(told), get_client(sync_client=True) as client:
+            yield client
+
+    def start(self, deployment: str, **parameters: Any) -> UUID:
+        """Start a run of a deployment."""
+        with self.client() as client:
+            found = client.read_deployment_by_name(deployment)
+            return client.create_flow_run_from_deployment(found.id, parameters=parameters).id
+
+    def run(self, run_id: UUID) -> FlowRun:
+        with self.client() as client:
+            return client.read_flow_run(run_id)
+
+    def wait(
+        self, run_id: UUID, is_there: Callable[[FlowRun], bool], patience: float = PATIENCE
+    ) -> FlowRun:
+        """Wait until a run is as it is expected to be."""
+        end = time.monotonic() + patience
+        while not is_there(run := self.run(run_id)):
+            assert time.monotonic() < end, f"the run is {run.state}"
+            time.sleep(0.5)
+        return run
+
+    def ended(self, run_id: UUID, patience: float = PATIENCE) -> FlowRun:
+        """Wait until a run has ended."""
+        return self.wait(
+            run_id, lambda run: run.state is not None and run.state.is_final(), patience
+        )
+
+    def in_state(self, run_id: UUID, name: str, patience: float = PATIENCE) -> FlowRun:
+        return self.wait(
+            run_id, lambda run: run.state is not None and run.state.name == name, patience
+        )
+
+    def runs(self, flow: str, deployment: str, *states: str) -> list[FlowRun]:
+        """Wait until a deployment has runs in one of these states."""
+        wanted = FlowRunFilter(
+            state=FlowRunFilterState(name=FlowRunFilterStateName(any_=list(states)))
+        )
+        end = time.monotonic() + PATIENCE
+        while True:
+            with self.client() as client:
+                found = client.read_deployment_by_name(f"{flow}/{deployment}")
+                own = DeploymentFilter(id=DeploymentFilterId(any_=[found.id]))
+                runs = client.read_flow_runs(deployment_filter=own, flow_run_filter=wanted)
+                if runs:
+                    return runs
+                others = client.read_flow_runs(deployment_filter=own)
+            there = [(run.name, run.state) for run in others]
+            assert time.monotonic() < end, f"no run of {flow}/{deployment} is {states}: {there}"
+            time.sleep(0.5)
+
+    def artefacts(self, run_id: UUID) -> dict[str, Artifact]:
+        """Give the artefacts of a run by their keys."""
+        wanted = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run_id]))
+        with self.client() as client:
+            found = client.read_artifacts(artifact_filter=wanted)
+        return {str(artefact.key): artefact for artefact in found}
+
+    def log_in(self, window: Browser) -> None:
+        window.visit(self.url)
+        window.wait_for("Login")
+        window.click("input")
+        window.type(self.password)
+        window.click("button", "Login")
+        window.wait_for("Deployments")
+
+    def write_spec(self, name: str, **changes: Any) -> Path:
+        """Write a spec beside that of the example, for a dataset of its own."""
+        example = (self.specs / "enterprise-survey.yaml").read_text(encoding="utf-8")
+        content = yaml.safe_load(example)
+        content["release"]["name"] = name
+        for section, changed in changes.items():
+            content[section] |= changed
+        path = self.specs / f"{name}.yaml"
+        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        return path
+
+
+@contextmanager
+def site(folder: Path, **environment: str) -> Iterator[Site]:
+    """Start an installation with the example, lenient enough for few rows, and stop it."""
+    specs = folder / "specs"
+    assert main(["example", str(specs), "--rows", ROWS, "--quarters", "2"]) == 0
+    spec = specs / "enterprise-survey.yaml"
+    text = spec.read_text(encoding="utf-8").replace("il: 25.0", "il: 60.0")
+    spec.write_text(text.replace("dld: 40.0", "dld: 100.0"), encoding="utf-8")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = ["up", "--home", str(folder / "home"), "--specs", str(specs), "--port", str(port)]
+    ours = ("PREFECT_", "MICRORELEASE_")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    with (folder / "up.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.cli", *command],
+            env={**inherited, "PYTHONUNBUFFERED": "1", **environment},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        end = time.monotonic() + PATIENCE
+        while b"Ctrl-C" not in (said := (folder / "up.log").read_bytes()):
+            assert process.poll() is None, said.decode()
+            assert time.monotonic() < end, said.decode()
+            time.sleep(0.5)
+        yield Site(folder, process, port)
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=90)
+        finally:
+            process.kill()

@@ -1,0 +1,219 @@
+"""Releases on a real server with a real worker, started, judged and approved in a real browser."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from expectations.published import verify
+from flows.cli import main
+from tasks.shelves.audit import audit
+from tasks.shelves.register import Register
+from tests.browser import CHROMIUM, Browser, browser
+from tests.operation.site import Site, site
+
+pytestmark = [pytest.mark.flow, pytest.mark.operation]
+
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="needs Chromium, which is not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with site(tmp_path_factory.mktemp("site")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def window(place: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("chromium")) as opened:
+        place.log_in(opened)
+        yield opened
+        strangers = [
+            url
+            for url in opened.requests
+            if not url.startswith((f"{place.url}/", f"blob:{place.url}/", "data:"))
+        ]
+        assert strangers == []
+        assert len(opened.requests) > 20
+
+
+def deployment_page(place: Site, name: str) -> str:
+    with place.client() as client:
+        return f"{place.url}/deployments/deployment/{client.read_deployment_by_name(name).id}"
+
+
+def test_scheduled_runs_appear(place: Site) -> None:
+    due = place.runs("audit", "every-night", "Scheduled")
+    assert all(run.auto_scheduled for run in due)
+
+
+def test_status_tells_what_runs_and_what_is_due(place: Site) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "flows.cli", "status", "--home", str(place.home)],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(place.folder)},
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert f"answers at {place.url}/api" in shown.stdout
+    for name in ("release/enterprise-survey", "audit/every-night", "explore/enterprise-survey"):
+        assert name in shown.stdout
+
+
+def test_deploying_again_changes_nothing(place: Site) -> None:
+    def told() -> tuple[set[str], set[str], int]:
+        with place.client() as client:
+            deployments = {str(deployment.id) for deployment in client.read_deployments()}
+            automations = {str(automation.id) for automation in client.read_automations()}
+            limits = client.read_global_concurrency_limits()
+        return deployments, automations, len(limits)
+
+    before = told()
+    environment = {
+        **os.environ,
+        "PREFECT_API_URL": f"{place.url}/api",
+        "PREFECT_API_AUTH_STRING": place.password,
+        "MICRORELEASE_SPECS": str(place.specs),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "flows.cli", "deploy"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert told() == before
+    assert len(before[1]) == 2
+
+
+@needs_chromium
+def test_a_run_with_another_k_is_started_in_the_browser_and_published(
+    place: Site, window: Browser
+) -> None:
+    page = deployment_page(place, "release/enterprise-survey")
+    window.visit(f"{page}/run", height=1600)
+    window.wait_for("k (Optional)")
+    window.fill("Period (Optional)", "2026-Q2")
+    window.fill("k (Optional)", "6")
+    window.fill("started_by (Optional)", "Ana")
+    window.click("button", "Submit")
+    window.wait("!location.pathname.endsWith('/run')", "the page of the deployment")
+    (run,) = place.runs("release", "enterprise-survey", "Pending", "Running", "Published")
+    window.visit(f"{place.url}/runs/flow-run/{run.id}")
+    window.wait_for("enterprise-survey-2026-Q2", 120)
+    window.wait_for("Published", 120)
+    folder = place.specs / "public" / "enterprise-survey" / "2026-Q2"
+    assert verify(folder).k_claimed == 6
+    (manifest,) = (place.specs / "register" / "attempts").glob("*-2026-Q2/manifest.json")
+    assert json.loads(manifest.read_bytes())["started_by"] == "Ana"
+
+
+@needs_chromium
+def test_a_blocked_run_is_shown_red_with_its_sentence_and_told_of_once(
+    place: Site, window: Browser
+) -> None:
+    named = {"name": "enterprise-survey", "changes": {"period": "2026-Q3", "il": 1.0}}
+    run = place.ended(place.start("release/enterprise-survey", spec=named))
+    assert run.state is not None
+    assert run.state.name == "Blocked"
+    window.visit(f"{place.url}/runs/flow-run/{run.id}")
+    window.wait_for("Blocked")
+    window.wait_for("above its ceiling of 1.00 %")
+    colour = window.evaluate(
+        """[...document.querySelectorAll("*")].filter(e => e.children.length === 0
+        && e.innerText === "Blocked").map(
+            e => getComputedStyle(e.closest("[class*=state]") || e).backgroundColor)[0]"""
+    )
+    red, green, blue = (int(part) for part in colour.split("(")[1].split(")")[0].split(",")[:3])
+    assert red > 1.5 * max(green, blue)
+    artefacts = place.artefacts(run.id)
+    assert {f"release-{kind}-enterprise-survey" for kind in (
+        "measures", "summary", "expectations", "progress", "report"
+    )} <= set(artefacts)  # fmt: skip
+    summary = str(artefacts["release-summary-enterprise-survey"].data)
+    assert summary.startswith("# Blocked")
+    assert "data:image/png;base64," in summary
+
+    outbox = place.home / "outbox"
+    told = json.loads((outbox / f"{run.id}.json").read_text(encoding="utf-8"))
+    assert told["state"] == "Blocked"
+    assert "above its ceiling" in told["message"]
+    notified = place.runs("notify", "notify", "Completed")
+    assert {each.parameters["flow_run_id"] for each in notified} == {str(run.id)}
+    assert json.loads((outbox / f"{run.id}.json").read_text(encoding="utf-8")) == told
+
+
+@needs_chromium
+def test_artefacts_show_the_history_of_a_dataset(place: Site, window: Browser) -> None:
+    window.visit(f"{place.url}/artifacts/key/release-measures-enterprise-survey")
+    window.wait_for("release-measures-enterprise-survey")
+    window.wait_for("DLD")
+    run = place.ended(
+        place.start("release/enterprise-survey", spec={"name": "enterprise-survey"}, dry_run=True)
+    )
+    assert run.state is not None
+    assert run.state.name == "Approved"
+    window.visit(f"{place.url}/artifacts/key/release-summary-enterprise-survey")
+    window.wait_for("enterprise-survey")
+    plots = "[...document.images].filter(i => i.src.startsWith('data:image/png'))"
+    window.wait(f"{plots}.some(i => i.naturalWidth > 300)", "a plot")
+
+
+@needs_chromium
+def test_a_release_waits_until_someone_else_approves_it_in_the_browser(
+    place: Site, window: Browser
+) -> None:
+    place.write_spec(
+        "reviewed", gate={"ceilings": {"il": 60.0, "dld": 100.0}, "review": {"hours": 1.0}}
+    )
+    spec = {"name": "reviewed", "changes": {"period": "2026-Q3"}}
+    run_id = place.start("release/by-hand", spec=spec, started_by="Ana")
+    paused = place.in_state(run_id, "Paused").state
+    register = place.specs / "register"
+    assert [name[7:] for name in Register(register).chain().waiting] == ["reviewed-2026-Q3"]
+    assert not (place.specs / "public" / "reviewed").exists()
+
+    def answer(name: str) -> None:
+        window.visit(f"{place.url}/runs/flow-run/{run_id}")
+        window.click("button", "Resume")
+        window.wait_for("passed its gate")
+        window.wait_for("no method could lose less than")
+        window.fill("Reviewer", name)
+        window.choose("Decision (Optional)", "approve")
+        window.click("button", "Submit")
+
+    answer("ana")
+    place.wait(
+        run_id,
+        lambda run: run.state is not None and run.state.is_paused() and run.state != paused,
+    )
+    answer("Bea")
+    run = place.ended(run_id)
+    assert run.state is not None
+    assert run.state.name == "Published", run.state.message
+    assert verify(place.specs / "public" / "reviewed" / "2026-Q3").k_claimed == 5
+    last = Register(register).chain().entries[-1]
+    assert Register(register).manifest(last["attempt"])["review"]["reviewer"] == "Bea"
+    assert audit(register).faults == []
+
+
+def test_the_audit_flow_names_what_was_altered(place: Site) -> None:
+    register = place.specs / "register"
+    run = place.ended(place.start("audit/every-night"))
+    assert run.state is not None
+    assert run.state.name == "Verified", run.state.message
+    lines = (register / "register.jsonl").read_bytes()
+    (register / "register.jsonl").write_bytes(b"".join(lines.splitlines(keepends=True)[:-2]))
+    try:
+        run = place.ended(place.start("audit/every-night"))
+    finally:
+        (register / "register.jsonl").write_bytes(lines)
+    assert run.state is not None
+    assert run.state.name == "Corrupt"
+    assert "lines were removed" in (run.state.message or "")
+    assert main(["audit", str(register)]) == 0
