@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from algorithms.errors import RefusedError, ReleaseError
@@ -19,6 +20,9 @@ from tasks.shelves.disk import try_lock
 SECONDS_TO_START = 180.0
 SECONDS_TO_STOP = 30.0
 RUNS_AT_A_TIME = 4
+MOST_FAILURES = 3
+"""So often in a row a worker may die soon after its start."""
+LONG_SECONDS = 60.0
 
 Teller = Callable[[str], None]
 Check = Callable[[], bool]
@@ -32,7 +36,7 @@ def up(installation: Installation, tell: Teller, file: Path = FILE) -> None:
     RefusedError
         If it is running already.
     ReleaseError
-        If server or worker do not start, or one of them ends by itself.
+        If server or worker do not start, or end by themselves and cannot be started again.
     """
     os.umask(0o077)
     installation.prepare()
@@ -49,22 +53,34 @@ def up(installation: Installation, tell: Teller, file: Path = FILE) -> None:
             _wait_for("server", server_process, installation, lambda: answers(installation.url))
             tell("bringing deployments up to date ...")
             _deploy(installation, file)
-            worker = ["worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
-            log = installation.logs / "worker.log"
-            said = log.stat().st_size if log.exists() else 0
-            with _started(installation, "worker", worker) as worker_process:
-                _wait_for(
-                    "worker",
-                    worker_process,
-                    installation,
-                    lambda: b"started!" in log.read_bytes()[said:],
-                )
-                tell(f"running: {installation.url}")
-                tell(f"  log in with    {installation.password_file}")
-                tell(f"  other shells   . {installation.environment_file}")
-                tell(f"  logs           {installation.logs}")
-                tell("Ctrl-C stops everything")
-                _watch({"server": server_process, "worker": worker_process}, installation)
+            _work(installation, server_process, tell)
+
+
+def _work(installation: Installation, server: subprocess.Popen[bytes], tell: Teller) -> None:
+    """Keep a worker running for as long as the server runs."""
+    command = ["worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
+    log = installation.logs / "worker.log"
+    failures = 0
+    while failures < MOST_FAILURES:
+        said = log.stat().st_size if log.exists() else 0
+        with _started(installation, "worker", command) as worker:
+            _wait_for("worker", worker, installation, partial(_has_said, log, said))
+            begun = time.monotonic()
+            tell(f"running: {installation.url}")
+            tell(f"  log in with    {installation.password_file}")
+            tell(f"  other shells   . {installation.environment_file}")
+            tell(f"  logs           {installation.logs}")
+            tell("Ctrl-C stops everything")
+            while worker.poll() is None:
+                if server.poll() is not None:
+                    raise ReleaseError(
+                        "the server must run; it ended by itself: see "
+                        f"{installation.logs / 'server.log'}"
+                    )
+                time.sleep(1)
+        tell(f"the worker ended by itself, see {log}; starting another")
+        failures = 0 if time.monotonic() - begun > LONG_SECONDS else failures + 1
+    raise ReleaseError(f"the worker must run; it ended {failures} times: see {log}")
 
 
 @contextmanager
@@ -138,6 +154,11 @@ def _wait_for(
         time.sleep(0.5)
 
 
+def _has_said(log: Path, before: int) -> bool:
+    """Tell whether a worker has said that it started, since its log was so long."""
+    return b"started!" in log.read_bytes()[before:]
+
+
 def answers(url: str) -> bool:
     """Tell whether a Prefect server listens there."""
     try:
@@ -155,14 +176,3 @@ def _deploy(installation: Installation, file: Path) -> None:
     )
     if done.returncode:
         raise ReleaseError(done.stderr.strip().removeprefix("failed: "))
-
-
-def _watch(processes: dict[str, subprocess.Popen[bytes]], installation: Installation) -> None:
-    while True:
-        for name, process in processes.items():
-            if process.poll() is not None:
-                raise ReleaseError(
-                    f"the {name} must run; it ended by itself: see "
-                    f"{installation.logs / f'{name}.log'}"
-                )
-        time.sleep(1)

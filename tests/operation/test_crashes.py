@@ -81,7 +81,11 @@ def test_a_killed_run_is_crashed_at_once_and_the_next_recovers(place: Site) -> N
     ended = place.ended(run, TWO_MINUTES)
     assert ended.state is not None
     assert ended.state.name == "Crashed"
-    assert (place.home / "outbox" / f"{run}.json").is_file()
+    told = place.home / "outbox" / f"{run}.json"
+    end = time.monotonic() + TWO_MINUTES
+    while not told.is_file():
+        assert time.monotonic() < end, "nobody was told"
+        time.sleep(0.5)
     kill(process_of(place, held(place)))
 
 

@@ -1,0 +1,134 @@
+"""The same lifecycle with the server's records in PostgreSQL."""
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from expectations.published import verify
+from tests.operation.site import Site, site
+
+pytestmark = [pytest.mark.operation, pytest.mark.slow]
+
+
+def binaries() -> Path | None:
+    """Find the newest PostgreSQL on this machine."""
+    on_path = shutil.which("initdb")
+    if on_path:
+        return Path(on_path).parent
+    versions = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
+    )
+    return versions[-1].parent if versions else None
+
+
+@contextmanager
+def cluster() -> Iterator[str]:
+    """Start a cluster of our own, never as root, and give the address of a database in it."""
+    found = binaries()
+    if found is None:
+        pytest.skip("needs PostgreSQL, whose binaries were not found")
+    folder = Path(tempfile.mkdtemp(prefix="microrelease-postgresql-"))
+    user = None
+    if os.getuid() == 0:
+        user = "nobody"
+        account = pwd.getpwnam(user)
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    data, socket = folder / "data", folder / "socket"
+
+    def run(command: str, *arguments: str) -> None:
+        subprocess.run(
+            [str(found / command), *arguments],
+            user=user,
+            group=None if user is None else "nogroup",
+            extra_groups=None if user is None else [],
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+            check=True,
+            stdout=subprocess.DEVNULL,
+            timeout=120,
+        )
+
+    try:
+        run("initdb", "--pgdata", str(data), "--username", "owner", "--auth", "trust")
+        subprocess.run(["mkdir", str(socket)], user=user, check=True)
+        options = f"-c listen_addresses='' -k {socket}"
+        run(
+            "pg_ctl",
+            "--pgdata",
+            str(data),
+            "--wait",
+            "-o",
+            options,
+            "-l",
+            str(folder / "log"),
+            "start",
+        )
+        try:
+            run("createdb", "--host", str(socket), "--username", "owner", "microrelease")
+            yield f"postgresql+asyncpg://owner@/microrelease?host={socket}"
+        finally:
+            run("pg_ctl", "--pgdata", str(data), "--wait", "--mode", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with (
+        cluster() as database,
+        site(tmp_path_factory.mktemp("site"), MICRORELEASE_DATABASE=database) as started,
+    ):
+        yield started
+
+
+def test_releases_are_scheduled_published_blocked_reviewed_and_audited(place: Site) -> None:
+    assert not list((place.home / "prefect").glob("*.db"))
+    assert place.runs("audit", "every-night", "Scheduled")
+
+    named = {"name": "enterprise-survey", "changes": {"period": "2026-Q2", "k": 6}}
+    run = place.ended(place.start("release/enterprise-survey", spec=named))
+    assert run.state is not None
+    assert run.state.name == "Published", run.state.message
+    assert verify(place.specs / "public" / "enterprise-survey" / "2026-Q2").k_claimed == 6
+
+    named["changes"] = {"period": "2026-Q3", "dld": 0.0}
+    blocked = place.ended(place.start("release/enterprise-survey", spec=named))
+    assert blocked.state is not None
+    assert blocked.state.name == "Blocked"
+    (notified,) = place.runs("notify", "notify", "Completed")
+    assert notified.parameters["flow_run_id"] == str(blocked.id)
+    told = json.loads((place.home / "outbox" / f"{blocked.id}.json").read_text(encoding="utf-8"))
+    assert told["state"] == "Blocked"
+
+    place.write_spec(
+        "reviewed", gate={"ceilings": {"il": 60.0, "dld": 100.0}, "review": {"hours": 1.0}}
+    )
+    held = place.start(
+        "release/by-hand",
+        spec={"name": "reviewed", "changes": {"period": "2026-Q3"}},
+        started_by="Ana",
+    )
+    place.in_state(held, "Paused")
+    with place.client() as client:
+        answer = {"decision": "reject", "reviewer": "Bea", "reason": "too coarse"}
+        client.resume_flow_run(held, run_input=answer)
+    rejected = place.ended(held)
+    assert rejected.state is not None
+    assert (rejected.state.name, rejected.state.message) == (
+        "Rejected",
+        "rejected by Bea: too coarse",
+    )
+    verified = place.ended(place.start("audit/every-night"))
+    assert verified.state is not None
+    assert verified.state.name == "Verified", verified.state.message
+    time.sleep(5)
+    assert len(place.runs("notify", "notify", "Completed")) == 2, "each bad end is told of once"
