@@ -1,4 +1,4 @@
-"""Takes the pictures in docs/pictures, of a real installation: python -m tests.operation.pictures."""
+"""Takes the pictures in docs/pictures: python -m tests.operation.pictures."""
 
 import sys
 import tempfile

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -29,6 +30,7 @@ from prefect.settings import (
     PREFECT_API_URL,
     temporary_settings,
 )
+from prefect.states import Scheduled
 
 from flows.cli import main
 from tests.browser import Browser
@@ -54,11 +56,13 @@ class Site:
         with temporary_settings(told), get_client(sync_client=True) as client:
             yield client
 
-    def start(self, deployment: str, **parameters: Any) -> UUID:
-        """Start a run of a deployment."""
+    def start(self, deployment: str, due: datetime | None = None, **parameters: Any) -> UUID:
+        """Start a run of a deployment, that was due at some time."""
         with self.client() as client:
             found = client.read_deployment_by_name(deployment)
-            return client.create_flow_run_from_deployment(found.id, parameters=parameters).id
+            return client.create_flow_run_from_deployment(
+                found.id, parameters=parameters, state=Scheduled(scheduled_time=due)
+            ).id
 
     def run(self, run_id: UUID) -> FlowRun:
         with self.client() as client:

@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
+from prefect.states import AwaitingRetry
 
 from expectations.published import verify
 from flows.cli import main
@@ -200,6 +202,26 @@ def test_a_release_waits_until_someone_else_approves_it_in_the_browser(
     last = Register(register).chain().entries[-1]
     assert Register(register).manifest(last["attempt"])["review"]["reviewer"] == "Bea"
     assert audit(register).faults == []
+
+
+def test_a_late_run_releases_the_period_it_was_due_for_and_so_does_its_repetition(
+    place: Site,
+) -> None:
+    place.write_spec("late")
+    run_id = place.start(
+        "release/by-hand", due=datetime(2026, 9, 30, 22, 30, tzinfo=UTC), spec={"name": "late"}
+    )
+    run = place.ended(run_id)
+    assert run.state is not None
+    # it is October in Madrid already
+    assert run.state.message == "published late 2026-Q3"
+    with place.client() as client:
+        client.set_flow_run_state(run_id, AwaitingRetry(), force=True)
+    place.wait(run_id, lambda run: run.state is not None and not run.state.is_scheduled())
+    repeated = place.ended(run_id)
+    assert repeated.state is not None
+    assert repeated.state.name == "Published"
+    assert "same bytes" in (repeated.state.message or "")
 
 
 def test_the_audit_flow_names_what_was_altered(place: Site) -> None:

@@ -1,0 +1,135 @@
+"""Reviews, candidates, audits and notifications through a Prefect server."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from uuid import uuid4
+
+import pytest
+from prefect.blocks.notifications import CustomWebhookNotificationBlock
+from prefect.client.schemas.objects import FlowRun
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Failed
+
+from algorithms.errors import SpecError, StorageError
+from flows.audit import audit
+from flows.cli import main
+from flows.notify import BLOCK, tell
+from flows.operation.installation import OUTBOX
+from flows.release import release
+from flows.review import check_answerable
+from tasks.shelves.register import Register
+from tests.conftest import Request
+from tests.publishing import events, folder_of
+
+pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
+
+REVIEWED = {"ceilings": {"il": 100.0, "dld": 100.0}, "review": {"hours": 0.001}}
+
+
+def test_no_answer_in_time_is_a_rejection(request_of: Request) -> None:
+    state = release(request_of.load(gate=REVIEWED), return_state=True)
+    assert (state.type.value, state.name) == ("FAILED", "Rejected")
+    assert state.message == "rejected by nobody: no answer within 0.001 hours"
+    assert events(request_of) == ["sealed", "rejected"]
+    assert not folder_of(request_of).exists()
+
+
+def test_a_spec_that_asks_for_review_needs_a_server_that_stays(request_of: Request) -> None:
+    check_answerable(request_of.load(gate=REVIEWED))
+    with temporary_settings({PREFECT_API_URL: None}):
+        check_answerable(request_of.load())
+        with pytest.raises(SpecError, match="start `microrelease up`"):
+            check_answerable(request_of.load(gate=REVIEWED))
+
+
+def test_a_candidate_is_sealed_now_and_published_later(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = str(request_of.write(gate=REVIEWED))
+    assert main(["run", spec, "--candidate", "--started-by", "Ana"]) == 0
+    shown = capsys.readouterr().out
+    assert "sealed as 000001-small-2026-Q3" in shown
+    assert "microrelease approve 000001-small-2026-Q3" in shown
+    approve = ["approve", "000001-small-2026-Q3", "--register", str(request_of.register)]
+    assert main([*approve, "--reviewer", "ana"]) == 12
+    assert "'Ana' did both" in capsys.readouterr().err
+    assert main([*approve, "--reviewer", "Bea", "--reason", "well done"]) == 0
+    assert "published small 2026-Q3" in capsys.readouterr().out
+    assert main([*approve, "--reviewer", "Bea"]) == 12
+    assert events(request_of) == ["sealed", "publishing", "published"]
+    manifest = Register(request_of.register).manifest("000002-small-2026-Q3")
+    assert manifest["review"] == {
+        "candidate": "000001-small-2026-Q3",
+        "approved": True,
+        "reviewer": "Bea",
+        "reason": "well done",
+        "started_by": "Ana",
+    }
+    report = (request_of.register / "attempts" / "000002-small-2026-Q3" / "report.html").read_text()
+    assert "Bea, who approved" in report
+
+    other = str(request_of.write(gate=REVIEWED, release={"period": "2026-Q4"}))
+    assert main(["run", other, "--candidate"]) == 0
+    approve[1] = "000003-small-2026-Q4"
+    assert main([*approve, "--reviewer", "Bea", "--reject", "--reason", "too coarse"]) == 15
+    assert "rejected by Bea: too coarse" in capsys.readouterr().err
+
+
+def test_the_audit_flow_tells_whole_registers_from_altered_ones(published: Request) -> None:
+    whole = audit([published.register], return_state=True)
+    assert (whole.type.value, whole.name) == ("COMPLETED", "Verified")
+    assert whole.message == "1 releases in 1 registers are as published"
+    data = folder_of(published) / "README.md"
+    data.write_bytes(data.read_bytes() + b" ")
+    altered = audit([published.register], return_state=True)
+    assert (altered.type.value, altered.name) == ("FAILED", "Corrupt")
+    assert "README.md" in (altered.message or "")
+    missing = audit([published.folder / "nowhere"], return_state=True)
+    assert (missing.type.value, missing.name) == ("FAILED", "Corrupt")
+
+
+@pytest.fixture
+def hook() -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Listen where a notification block posts to."""
+    heard: list[dict[str, str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", heard
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_notification_block_is_sent_each_bad_end_once(
+    hook: tuple[str, list[dict[str, str]]],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url, heard = hook
+    CustomWebhookNotificationBlock(
+        name="here", url=url, json_data={"subject": "{{subject}}", "body": "{{body}}"}
+    ).save("here", overwrite=True)
+    outbox = tmp_path_factory.mktemp("outbox")
+    monkeypatch.setenv(OUTBOX, str(outbox))
+    run = FlowRun(flow_id=uuid4(), name="small-2026-Q3")
+    state = Failed(name="Blocked", message="IL is too large")
+    monkeypatch.setenv(BLOCK, "custom-webhook/missing")
+    with pytest.raises(StorageError, match="must take notifications"):
+        tell(run, state)
+    assert not list(outbox.iterdir())
+    monkeypatch.setenv(BLOCK, "custom-webhook/here")
+    assert [tell(run, state), tell(run, state)] == [True, False]
+    assert heard == [{"subject": "small-2026-Q3", "body": "Blocked: IL is too large"}]
