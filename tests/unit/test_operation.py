@@ -218,7 +218,7 @@ def test_the_register_is_shown_as_page_table_and_json(
     assert "verified" in shown
     assert "sealed" in shown
     page = (published.register / "index.html").read_text(encoding="utf-8")
-    assert "1 published releases and 2 attempts of 1 datasets" in page
+    assert "Datasets: 1; releases that are public: 1; attempts: 2." in page
     for digest in checksums(folder_of(published)).values():
         assert digest in page
     assert (

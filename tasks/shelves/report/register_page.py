@@ -20,8 +20,8 @@ def register_page(found: Mapping[Path, tuple[Audit, Sequence[Past]]]) -> str:
     published = [past for past in pasts if past.decision == PUBLISHED]
     faults = [fault for audit, _ in found.values() for fault in audit.faults]
     sentence = (
-        f"{len(published)} published releases and {len(pasts)} attempts of {len(datasets)} "
-        "datasets; every file and every line is as it was written."
+        f"Datasets: {len(datasets)}; releases that are public: {len(published)}; attempts: "
+        f"{len(pasts)}. Every file and every line is as it was written."
     )
     return page.page(
         "Register of releases",
@@ -100,14 +100,14 @@ def _row(past: Past) -> tuple[str, ...]:
         else past.status
     )
     return (
-        page.explained(past.period, past.attempt),
+        page.explained(past.period, past.attempt.split("-")[0]),
         page.explained(decided, reason) if reason else decided,
         _against(past.il, past.il_ceiling),
         _against(past.dld, past.dld_ceiling),
         f"{past.method}, {past.k}" if past.method else "",
         reviewed,
         status,
-        past.time.removesuffix("+00:00").replace("T", " "),
+        past.time[: len("2026-11-16T08:58")].replace("T", " "),
         page.Html(f'<a href="{Path(past.report).as_uri()}">report</a>'),
     )
 
@@ -149,9 +149,9 @@ def over_time(pasts: Sequence[Past]) -> Figure:
             ("DLD", [past.dld or 0.0 for past in shown], [past.dld_ceiling for past in shown]),
         )
     ):
-        axes.step(
-            places, ceilings, where="mid", color=SERIES[i], linewidth=1, linestyle="--",
-            label=f"ceiling of {name}",
+        axes.stairs(
+            ceilings, [place - 0.5 for place in range(len(shown) + 1)], baseline=None,
+            color=SERIES[i], linewidth=1, linestyle="--", label=f"ceiling of {name}",
         )  # fmt: skip
         axes.plot(places, values, color=SERIES[i], linewidth=1.2, zorder=2)
         for place, value, past in zip(places, values, shown, strict=True):
