@@ -33,7 +33,9 @@ def take(place: Site, window: Browser) -> None:
     window.visit(f"{place.url}/deployments/deployment/{deployment}/run", width=900, height=1150)
     window.wait_for("k (Optional)")
     window.fill("k (Optional)", "6")
-    window.evaluate("document.activeElement.blur(); document.querySelector('main').scrollTop = 0")
+    window.evaluate(
+        "document.activeElement.blur(); document.querySelector('h1, header, form').scrollIntoView()"
+    )
     window.screenshot(PICTURES / "form.png", whole=False)
 
     window.visit(f"{place.url}/runs/flow-run/{blocked}", width=1200, height=760)

@@ -23,7 +23,7 @@ def binaries() -> Path | None:
     """Find the newest PostgreSQL on this machine."""
     on_path = shutil.which("initdb")
     if on_path:
-        return Path(on_path).parent
+        return Path(on_path).resolve().parent
     versions = sorted(
         Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
     )
