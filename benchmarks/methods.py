@@ -15,19 +15,14 @@ import time
 
 import numpy as np
 
-from algorithms.enterprise_survey import survey
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.partition import partition
 from algorithms.rounding.centroids import real_centroids
-from algorithms.standardisation import standardise
 from algorithms.types import Matrix
 from algorithms.utility.il import information_loss
+from benchmarks.tables import ATTRIBUTES, heavy_tailed
 from tests.reference.printed import VARIABLE, dataset
 
-ATTRIBUTES = (
-    "employees", "hours_worked", "turnover", "wages", "exports",
-    "investment", "research", "inventories", "energy_mwh", "freight_tonnes",
-)  # fmt: skip
 WARM_UP = 300
 
 
@@ -52,19 +47,13 @@ def main() -> int:
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     options = parser.parse_args()
     for name in options.methods:
-        run(name, generated(WARM_UP), options.k)
+        run(name, heavy_tailed(WARM_UP), options.k)
     if os.environ.get(VARIABLE):
         _benchmark_sets(options)
     else:
         sys.stdout.write(f"{VARIABLE} is not set: the benchmark sets are left out\n")
     _growth(options)
     return 0
-
-
-def generated(rows: int) -> Matrix:
-    """Draw a table of the built-in example, standardised."""
-    table = next(survey(rows, 1, seed=1))
-    return standardise(np.column_stack([table[name].astype(float) for name in ATTRIBUTES]))
 
 
 def run(name: str, x: Matrix, k: int) -> tuple[float, float]:
@@ -88,7 +77,7 @@ def _benchmark_sets(options: argparse.Namespace) -> None:
 
 
 def _growth(options: argparse.Namespace) -> None:
-    tables = {rows: generated(rows) for rows in sorted(options.sizes)}
+    tables = {rows: heavy_tailed(rows) for rows in sorted(options.sizes)}
     header = "".join(f"{rows:>10}" for rows in tables)
     sys.stdout.write(
         f"\nseconds on generated tables with {len(ATTRIBUTES)} attributes, k = {options.k}\n"
