@@ -21,28 +21,35 @@ from algorithms.types import Labels, Matrix, Order
 WIDTH = 32
 """Records in a leaf and children of a node, at the most."""
 
+MULTIPLIER = 0.5
+"""Weight of being inside a ball, where the reach of a box is bounded; anything from 0 on is right."""
+
 
 class Tree(NamedTuple):
     """Records that can be found and removed.
 
     Attributes
     ----------
-    blocks : array of shape (leaves, d, WIDTH)
-        The records of each leaf in columns, NaN where there is none.
+    centre : array of shape (d,)
+        The average of the records when the tree was built.
+    blocks : array of shape (leaves, d + 1, WIDTH)
+        The records of each leaf in columns, and their squared distances from the centre as one
+        more; NaN where there is none.
     rows : array of shape (leaves, WIDTH)
         Their row numbers.
-    boxes : array of shape (nodes, 2, d, WIDTH)
+    boxes : array of shape (nodes, 2, d + 1, WIDTH)
         Least and greatest values below each child of a node, NaN where there are no records.
     starts : Labels of shape (levels + 1,)
         Number of the first node of each level, that above the leaves being 1.
     places : Labels of shape (n,)
         Where each row is, in ``rows`` laid flat.
-    bounds : array of shape (levels + 1, WIDTH)
+    bounds : array of shape (levels + 2, WIDTH)
         Room for what is known of the children on the way down, and of the records in a leaf.
     work : Labels of shape (1,)
         Columns of blocks and boxes that were measured so far, in multiples of those of a leaf.
     """
 
+    centre: Matrix
     blocks: Matrix
     rows: Labels
     boxes: Matrix
@@ -66,13 +73,18 @@ def build(x: Matrix, rows: Order) -> Tree:
         if count == 1:
             break
         level += 1
+    centre = np.zeros(d)
+    for row in rows:
+        for j in range(d):
+            centre[j] += x[row, j] / rows.size
     tree = Tree(
-        np.full((leaves, d, WIDTH), np.nan),
+        centre,
+        np.full((leaves, d + 1, WIDTH), np.nan),
         np.full((leaves, WIDTH), -1, dtype=np.int64),
-        np.full((nodes, 2, d, WIDTH), np.nan),
+        np.full((nodes, 2, d + 1, WIDTH), np.nan),
         starts[: level + 1].copy(),
         np.full(x.shape[0], -1, dtype=np.int64),
-        np.empty((level + 1, WIDTH)),
+        np.empty((level + 2, WIDTH)),
         np.zeros(1, dtype=np.int64),
     )
     ordered = _halve(x, rows)
@@ -81,10 +93,13 @@ def build(x: Matrix, rows: Order) -> Tree:
         leaf, slot = divmod(place, WIDTH)
         tree.rows[leaf, slot] = row
         tree.places[row] = place
+        square = 0.0
         for j in range(d):
             tree.blocks[leaf, j, slot] = x[row, j]
+            square += (x[row, j] - centre[j]) ** 2
+        tree.blocks[leaf, d, slot] = square
     for leaf in range(leaves):
-        for j in range(d):
+        for j in range(d + 1):
             _fit(tree, leaf, j)
     return tree
 
@@ -178,7 +193,8 @@ def farthest(tree: Tree, point: Matrix) -> int:
     top = tree.starts.size - 1
     at = np.zeros(top + 1, dtype=np.int64)
     level = top
-    _measure_reaches(tree, level, 0, point)
+    offset = point - tree.centre
+    _measure_reaches(tree, level, 0, point, offset)
     while level <= top:
         bounds = tree.bounds[level]
         child, greatest = -1, -1.0
@@ -193,7 +209,7 @@ def farthest(tree: Tree, point: Matrix) -> int:
         if level > 1:
             level -= 1
             at[level] = below
-            _measure_reaches(tree, level, below, point)
+            _measure_reaches(tree, level, below, point, offset)
             continue
         total = tree.bounds[0]
         _measure(tree, below, point)
@@ -243,20 +259,44 @@ def _measure_gaps(tree: Tree, level: int, node: int, point: Matrix) -> None:
 
 
 @kernel
-def _measure_reaches(tree: Tree, level: int, node: int, point: Matrix) -> None:
-    """Bound the squared distances between a point and the records below each child from above."""
+def _measure_reaches(tree: Tree, level: int, node: int, point: Matrix, offset: Matrix) -> None:
+    """Bound the squared distances between a point and the records below each child from above.
+
+    The farthest corner of the box gives one bound. It lies far outside of the ball around the
+    centre that holds the records, too, so that a second bound uses both: with a multiplier m >= 0
+    for being in the ball, of squared radius s, and all coordinates taken from the centre,
+
+        |x - p|² <= |x - p|² + m (s - |x|²) <= (1 + m) s + |p|² - sum of x_j (2 p_j + m x_j)
+
+    where each term of the sum is least at -p_j / m, or the closest that the box allows.
+    """
     box = tree.boxes[tree.starts[level] + node]
-    total = tree.bounds[level]
-    tree.work[0] += 2
+    total, inside = tree.bounds[level], tree.bounds[-1]
+    tree.work[0] += 3
     total[:] = 0.0
+    inside[:] = 0.0
+    square = 0.0
     for j in range(point.size):
-        value = point[j]
+        value, away, centre = point[j], offset[j], tree.centre[j]
+        ideal = -away / MULTIPLIER
+        square += away * away
         low, high = box[0, j], box[1, j]
         for i in range(total.size):
             reach = value - low[i]
             other = high[i] - value
             reach = other if other > reach else reach
             total[i] += reach * reach
+            least = low[i] - centre
+            most = high[i] - centre
+            best = ideal if ideal > least else least
+            best = most if best > most else best
+            inside[i] += best * (2.0 * away + MULTIPLIER * best)
+    radius = box[1, point.size]
+    for i in range(total.size):
+        outer = (1.0 + MULTIPLIER) * radius[i] + square
+        # the second bound is summed in another order than distances are: leave room for rounding
+        bound = outer * (1.0 + 1e-9) - inside[i]
+        total[i] = bound if bound < total[i] else total[i]
 
 
 @kernel
