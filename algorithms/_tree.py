@@ -22,7 +22,7 @@ WIDTH = 32
 """Records in a leaf and children of a node, at the most."""
 
 MULTIPLIER = 0.5
-"""Weight of being inside a ball, where the reach of a box is bounded; anything from 0 on is right."""
+"""Weight of the ball where the reach of a box is bounded; the bound holds for any above 0."""
 
 
 class Tree(NamedTuple):

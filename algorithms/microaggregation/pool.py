@@ -10,7 +10,7 @@ from algorithms._ranking import Ranking, squares_from
 from algorithms._scan import Scan
 from algorithms.types import Labels, Matrix
 
-FEW = 8192
+FEW = 2048
 """Free records below which measuring all of them costs less than avoiding it."""
 
 Growth = Literal["seed", "centroid"]
