@@ -11,10 +11,10 @@ from algorithms.types import Labels, Matrix
 REBUILD_BELOW = 0.6
 """Share of the records indexed that must be free; below it the tree is built anew."""
 
-TRIAL = 64
+TRIAL = 32
 """Groups that are cut before it is asked whether the tree was worth while, and again."""
 
-COST = 2
+COST = 3
 """What it costs to measure a leaf or a box, in multiples of what as many records in line cost."""
 
 Parts = tuple[Any, ...]
@@ -43,9 +43,13 @@ class Index:
         self._groups = 0
         self.is_slow = False
 
+    def farthest_from(self, point: Matrix) -> int:
+        """Find the record farthest from ``point``."""
+        return int(farthest_of(self._tree, point))
+
     def farthest_from_row(self, row: int) -> int:
         """Find the record farthest from the record ``row``, which may have been removed."""
-        return int(farthest_from(self._tree, self._x, row))
+        return self.farthest_from(self._x[row])
 
     def cut(self, row: int, size: int, spare: int) -> Labels:
         """Remove ``row`` and the ``size - 1`` records nearest to it, ``spare`` left alone."""
@@ -95,9 +99,9 @@ def list_left(parts: Parts, count: int) -> Labels:
 
 
 @kernel
-def farthest_from(parts: Parts, x: Matrix, row: int) -> int:
-    """Find the row farthest from ``row``, the lowest of equals."""
-    return farthest(Tree(*parts), x[row])
+def farthest_of(parts: Parts, point: Matrix) -> int:
+    """Find the row farthest from ``point``, the lowest of equals."""
+    return farthest(Tree(*parts), point)
 
 
 @kernel

@@ -8,13 +8,17 @@ from algorithms.types import Labels, Matrix
 PATIENCE = 8
 """Records looked at, for each that was ranked, before it is worth while to rank anew."""
 
+TRIAL = 64
+"""Answers that a ranking must give until then, or it was not worth while."""
+
 
 class Ranking:
     """Free records by their distance from a point, to find those farthest from points close by.
 
     A point that has moved by some distance is at most that much farther from any record: the search
     goes down the ranks until no record can be farther than the best so far. A centroid moves
-    little while groups are cut from all sides.
+    little while groups are cut from all sides. Where so many records are equally far that most must
+    be looked at, the ranking tells that it is slow.
 
     Parameters
     ----------
@@ -27,8 +31,9 @@ class Ranking:
         self._point = np.empty(0)
         self._rows = np.empty(0, dtype=np.int64)
         self._away = np.empty(0)
-        self._first = 0
-        self._work = 0
+        self._first = self._work = 0
+        self._answers = TRIAL
+        self.is_slow = False
 
     def farthest_from(self, point: Matrix, labels: Labels) -> int:
         """Find the record of label -1 farthest from ``point``; the lowest row of equals."""
@@ -38,16 +43,18 @@ class Ranking:
             self._x, self._rows, self._away, self._first, self._point, point, labels
         )
         self._work += work
+        self._answers += 1
         return int(best)
 
     def _rank(self, point: Matrix, labels: Labels) -> None:
+        self.is_slow = self._answers < TRIAL
         free = np.flatnonzero(labels < 0)
         squares = squares_from(self._x, free, point)
         order = np.argsort(-squares)
         self._rows = free[order]
         self._away = np.sqrt(squares[order])
         self._point = point
-        self._first = self._work = 0
+        self._first = self._work = self._answers = 0
 
 
 @kernel

@@ -64,9 +64,9 @@ class Pool:
 
     def farthest_from(self, point: Matrix) -> int:
         """Find the free record farthest from ``point``, which may move a little with each call."""
-        if self._free >= FEW:
+        if self._free >= FEW and not self._ranking.is_slow:
             return self._ranking.farthest_from(point, self.labels)
-        return self._scan().farthest_from(point)
+        return self._searched().farthest_from(point)
 
     def farthest_from_row(self, row: int) -> int:
         """Find the free record farthest from the record ``row``, which may have been taken."""
