@@ -53,12 +53,16 @@ class Scan:
     def farthest_from(self, point: Matrix) -> int:
         """Find the record farthest from ``point``."""
         self._origin = -1
-        return int(self._rows[measure_farthest(self._columns, self._held, point, self._distances)])
+        place = measure_farthest(self._columns, self._held, point, self._distances)
+        return int(self._rows[place])
 
     def farthest_from_row(self, row: int) -> int:
         """Find the record farthest from the record ``row``, which may have been removed."""
-        self._measure_from_row(row)
-        return int(self._rows[farthest(self._distances, self._held)])
+        if self._origin == row:
+            return int(self._rows[farthest(self._distances, self._held)])
+        found = self.farthest_from(self._x[row])
+        self._origin = row
+        return found
 
     def farthest_pair(self, is_free: Mask) -> tuple[int, int]:
         """Find the two records farthest from each other, the lower row first."""

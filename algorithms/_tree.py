@@ -143,7 +143,7 @@ def nearest(tree: Tree, point: Matrix, rows: Labels, squares: Matrix) -> int:
     top = tree.starts.size - 1
     at = np.zeros(top + 1, dtype=np.int64)
     level = top
-    _measure_gaps(tree, level, 0, point)
+    _measure_gaps(tree, level, at[level], point)
     while level <= top:
         bounds = tree.bounds[level]
         child, least = -1, np.inf
@@ -158,7 +158,7 @@ def nearest(tree: Tree, point: Matrix, rows: Labels, squares: Matrix) -> int:
         if level > 1:
             level -= 1
             at[level] = below
-            _measure_gaps(tree, level, below, point)
+            _measure_gaps(tree, level, at[level], point)
             continue
         total = tree.bounds[0]
         _measure(tree, below, point)
@@ -194,7 +194,7 @@ def farthest(tree: Tree, point: Matrix) -> int:
     at = np.zeros(top + 1, dtype=np.int64)
     level = top
     offset = point - tree.centre
-    _measure_reaches(tree, level, 0, point, offset)
+    _measure_reaches(tree, level, at[level], point, offset)
     while level <= top:
         bounds = tree.bounds[level]
         child, greatest = -1, -1.0
@@ -209,7 +209,7 @@ def farthest(tree: Tree, point: Matrix) -> int:
         if level > 1:
             level -= 1
             at[level] = below
-            _measure_reaches(tree, level, below, point, offset)
+            _measure_reaches(tree, level, at[level], point, offset)
             continue
         total = tree.bounds[0]
         _measure(tree, below, point)
