@@ -12,6 +12,7 @@ import math
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from algorithms.microaggregation.partition import partition
 from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix
 from algorithms.utility.il import information_loss
+from benchmarks.printing import printed_by
 from benchmarks.tables import ATTRIBUTES, heavy_tailed
 from tests.reference.printed import VARIABLE, dataset
 
@@ -54,6 +56,18 @@ def main() -> int:
         sys.stdout.write(f"{VARIABLE} is not set: the benchmark sets are left out\n")
     _growth(options)
     return 0
+
+
+def section(pictures: Path) -> str:  # noqa: ARG001 - it draws none
+    """Measure, print, and return what belongs on the page."""
+    table = printed_by("benchmarks.methods", "--seconds", "5")
+    return f"## All methods\n\n{_PROSE}\n\n```\n{table}\n```\n"
+
+
+_PROSE = """`python -m benchmarks.methods --seconds 5`: IL and wall seconds on the benchmark
+sets, and seconds on generated tables (`heavy-tailed` above) with the exponent of their growth
+between the two longest. A method that would take longer than five seconds on a table is left out
+there, and on longer ones."""
 
 
 def run(name: str, x: Matrix, k: int) -> tuple[float, float]:
