@@ -168,7 +168,7 @@ def _brute_force() -> Iterator[None]:
 
 def _warm_up() -> None:
     """Compile, or read from the cache, what is timed."""
-    x = heavy_tailed(2 * pool.FEW)
+    x = heavy_tailed(20_000)
     mdav(x, 3)
     with _brute_force():
         mdav(x, 3)
