@@ -98,22 +98,25 @@ def nearer(distances: Matrix, start: int, stop: int, heap: Labels, size: int) ->
     The best so far stand in the heap, the worst of them on top: a distance that is no better than
     that one, and that is nearly every distance, costs one comparison.
     """
-    for i in range(start, stop):
-        if size < heap.size:
-            if np.isnan(distances[i]):
-                continue
+    while size < heap.size and start < stop:
+        if not np.isnan(distances[start]):
             child = size
             size += 1
             while child > 0:
                 parent = (child - 1) // 2
                 # of two equal distances the later record is the worse
-                if distances[heap[parent]] > distances[i]:
+                if distances[heap[parent]] > distances[start]:
                     break
                 heap[child] = heap[parent]
                 child = parent
-            heap[child] = i
-        elif distances[i] < distances[heap[0]]:
-            sink(distances, heap, size, i)
+            heap[child] = start
+        start += 1
+    if start < stop:
+        worst = distances[heap[0]]
+        for i in range(start, stop):
+            if distances[i] < worst:
+                sink(distances, heap, size, i)
+                worst = distances[heap[0]]
     return size
 
 
