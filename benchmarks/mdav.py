@@ -40,6 +40,9 @@ GROWTH_FROM = 50_000
 MEMORY_ROWS = 500_000
 PEER_SIZES = (20_000, 100_000)
 ROUNDS = 10
+STEADY = 200_000
+"""Records altogether that are measured in each round of an estimate, at the least."""
+
 SHORTEST = 1_000
 """Rows below which an estimate ends, and a full run is made."""
 
@@ -183,12 +186,16 @@ def _estimated(x: Matrix, k: int) -> float:
     seconds, size = 0.0, len(x)
     with _brute_force():
         while size >= max(SHORTEST, 8 * ROUNDS * k):
-            records = pool.Pool(x[:size])
-            cut_opposites(records, k)
-            started = time.process_time()
-            for _ in range(ROUNDS):
+            batches = max(STEADY // size, 1)
+            taken = 0.0
+            for _ in range(batches):
+                records = pool.Pool(x[:size])
                 cut_opposites(records, k)
-            each = (time.process_time() - started) / ROUNDS
+                started = time.process_time()
+                for _ in range(ROUNDS):
+                    cut_opposites(records, k)
+                taken += time.process_time() - started
+            each = taken / (ROUNDS * batches)
             left = int(COMPACT_BELOW * size)
             seconds += each * (size - left) / (2 * k)
             size = left
