@@ -142,7 +142,7 @@ def _row(
     ours, groups = _timed(x, k)
     brute, is_estimate, compared = _estimated(x, k), True, "not compared"
     if brute <= limit:
-        with _brute_force():
+        with trees_from(sys.maxsize):
             seconds, expected = _timed(x, k)
         checks.append(brute / seconds)
         brute, is_estimate = seconds, False
@@ -160,9 +160,10 @@ def _timed(x: Matrix, k: int) -> tuple[float, Labels]:
 
 
 @contextmanager
-def _brute_force() -> Iterator[None]:
+def trees_from(records: int) -> Iterator[None]:
+    """Search through trees where at least so many records are free, and by brute force if not."""
     few = pool.FEW
-    pool.FEW = sys.maxsize
+    pool.FEW = records
     try:
         yield
     finally:
@@ -173,7 +174,7 @@ def _warm_up() -> None:
     """Compile, or read from the cache, what is timed."""
     x = heavy_tailed(20_000)
     mdav(x, 3)
-    with _brute_force():
+    with trees_from(sys.maxsize):
         mdav(x, 3)
 
 
@@ -184,7 +185,7 @@ def _estimated(x: Matrix, k: int) -> float:
     rounds in between cost the same.
     """
     seconds, size = 0.0, len(x)
-    with _brute_force():
+    with trees_from(sys.maxsize):
         while size >= max(SHORTEST, 8 * ROUNDS * k):
             batches = max(STEADY // size, 1)
             taken = 0.0

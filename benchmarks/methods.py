@@ -1,4 +1,4 @@
-"""Times every method, and measures its IL, on the benchmark sets and on tables of growing length.
+"""Times the methods, and measures IL, on the benchmark sets and on tables of growing length.
 
 ``python -m benchmarks.methods`` prints two tables: IL and seconds on Tarragona, Census and EIA, if
 ``MICRORELEASE_BENCHMARK_DATA`` names their folder; and seconds on generated tables (ten attributes
@@ -21,11 +21,14 @@ from algorithms.microaggregation.partition import partition
 from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix
 from algorithms.utility.il import information_loss
+from benchmarks.mdav import trees_from
 from benchmarks.printing import printed_by
 from benchmarks.tables import ATTRIBUTES, heavy_tailed
 from tests.reference.printed import VARIABLE, dataset
 
 WARM_UP = 300
+GROUPING = [name for name in METHODS if not METHODS[name].along_path]
+"""Methods that need no path; ``benchmarks.cutting`` is about the others."""
 
 
 def main() -> int:
@@ -46,10 +49,12 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=30.0, help="longest run to expect (default 30)"
     )
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--methods", nargs="+", choices=GROUPING, default=GROUPING)
     options = parser.parse_args()
     for name in options.methods:
-        run(name, heavy_tailed(WARM_UP), options.k)
+        for few in (WARM_UP + 1, WARM_UP // 4):
+            with trees_from(few):
+                run(name, heavy_tailed(WARM_UP), options.k)
     if os.environ.get(VARIABLE):
         _benchmark_sets(options)
     else:
