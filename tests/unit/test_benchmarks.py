@@ -1,6 +1,7 @@
 """What the benchmarks measure with, not what they measure."""
 
 import platform
+import re
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ def test_tables_are_the_same_each_time_and_on_one_scale(kind: str) -> None:
 def test_quantised_tables_have_few_values_and_others_have_tails() -> None:
     quantised, heavy = KINDS["quantised"](5_000), KINDS["heavy-tailed"](5_000)
     assert min(len(np.unique(column)) for column in quantised.T) < 100
-    assert np.abs(quantised).max() < 8.0 < np.abs(heavy).max()
+    assert np.abs(quantised).max() < 12.0 < np.abs(heavy).max()
 
 
 def test_brute_force_lasts_as_long_as_its_context() -> None:
@@ -46,5 +47,5 @@ def test_growth_is_fitted_to_the_longer_tables() -> None:
 def test_the_machine_is_named_without_its_name() -> None:
     told = page.machine()
     assert "numba" in told
-    assert platform.node() not in told
+    assert platform.node() not in re.split(r"\W+", told)
     assert str(Path.home()) not in told
