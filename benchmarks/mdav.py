@@ -286,8 +286,15 @@ def _drawn(rows: list[Row]) -> bytes:
         look = {"color": SERIES[number], "marker": MARKERS[number]}
         axes.plot(sizes, [row.ours for row in here], label=f"{kind}, ours", **look)
         if kind == "heavy-tailed":
+            label = "brute force; not filled: estimated"
+            axes.plot(sizes, [row.brute for row in here], linestyle="--", label=label, **look)
+            guessed = [row for row in here if row.is_estimate]
             axes.plot(
-                sizes, [row.brute for row in here], linestyle="--", label="brute force", **look
+                [row.rows for row in guessed],
+                [row.brute for row in guessed],
+                linestyle="",
+                markerfacecolor="white",
+                **look,
             )
             peers = [row for row in here if not math.isnan(row.peer)]
             if peers:
@@ -300,6 +307,9 @@ def _drawn(rows: list[Row]) -> bytes:
                     label="sdcMicro",
                 )
     axes.set(xscale="log", yscale="log", xlabel="records", ylabel="seconds")
+    ticks = SIZES["heavy-tailed"]
+    axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
+    axes.minorticks_off()
     axes.set_title(f"MDAV, ten attributes, k = {k}, one thread")
     axes.legend()
     return as_png(drawing, scale=1.5)

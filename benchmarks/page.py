@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import os
 import platform
+import re
 import sys
 import time
 from importlib.metadata import version
@@ -25,27 +26,40 @@ def main() -> int:
     """Write the page."""
     known = [name for name in SECTIONS if importlib.util.find_spec(f"benchmarks.{name}")]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=known, help="sections to print, not to write")
+    parser.add_argument("--only", nargs="+", choices=known, help="sections to renew on the page")
     options = parser.parse_args()
     pictures = DOCS / "benchmarks"
     pictures.mkdir(exist_ok=True)
     started = time.perf_counter()
-    parts = []
+    sections = []
     for name in options.only or known:
         sys.stdout.write(f"\n{name}\n\n")
-        parts.append(importlib.import_module(f"benchmarks.{name}").section(pictures))
-    if not options.only:
-        minutes = (time.perf_counter() - started) / 60.0
-        page = "\n".join([INTRODUCTION.format(machine=machine(), minutes=f"{minutes:.0f}"), *parts])
-        (DOCS / "benchmarks.md").write_text(page, encoding="utf-8")
+        sections.append(importlib.import_module(f"benchmarks.{name}").section(pictures))
+    page = DOCS / "benchmarks.md"
+    if options.only:
+        text = renewed(page.read_text(encoding="utf-8"), sections)
+    else:
+        minutes = f"{(time.perf_counter() - started) / 60.0:.0f}"
+        text = "\n".join([INTRODUCTION.format(machine=machine(), minutes=minutes), *sections])
+    page.write_text(text, encoding="utf-8")
     return 0
+
+
+def renewed(page: str, sections: list[str]) -> str:
+    """Put sections in the place of those with the same title, or at the end."""
+    introduction, *parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    by_title = {part.splitlines()[0]: part for part in parts}
+    for section in sections:
+        by_title[section.splitlines()[0]] = section
+    return "\n\n".join(part.strip() for part in (introduction, *by_title.values())) + "\n"
 
 
 INTRODUCTION = """# Benchmarks
 
 Written by `make bench`; no figure is typed in. Measured beside peers in the same run: only ratios
-carry over to other machines, and none of these is a test. This run took {minutes} minutes on
-{machine}.
+carry over to other machines, and none of these is a test. All took {minutes} minutes on
+{machine};
+`python -m benchmarks.page --only cutting` renews one section.
 """
 
 

@@ -49,3 +49,11 @@ def test_the_machine_is_named_without_its_name() -> None:
     assert "numba" in told
     assert platform.node() not in re.split(r"\W+", told)
     assert str(Path.home()) not in told
+
+
+def test_a_section_is_renewed_in_its_place() -> None:
+    before = "# Benchmarks\n\nOn a machine.\n\n## One\n\nold\n\n## Two\n\nkept\n"
+    after = page.renewed(before, ["## One\n\nnew\n", "## Three\n\nadded\n"])
+    assert after == (
+        "# Benchmarks\n\nOn a machine.\n\n## One\n\nnew\n\n## Two\n\nkept\n\n## Three\n\nadded\n"
+    )
