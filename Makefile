@@ -5,7 +5,7 @@ EXAMPLE := build/example
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help release deploy test test-slow coverage format clean
+.PHONY: help release deploy test test-slow coverage bench format clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ test-slow: .venv/ready  ## the tests that take minutes
 
 coverage: .venv/ready  ## branch coverage of algorithms and expectations, with kernels as plain Python
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "not slow and not flow and not reference" --cov --cov-report=term-missing
+
+bench: .venv/ready  ## measure beside peers, and write docs/benchmarks.md; about a quarter of an hour
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.page
 
 format: .venv/ready  ## put the code in its standard form
 	$(BIN)/ruff check --fix .

@@ -18,25 +18,66 @@ BLOCK = 1024
 def squared_distances(columns: Matrix, held: int, point: Matrix, out: Matrix) -> None:
     """Write the squared distance of each record to ``point``."""
     for start in range(0, held, BLOCK):
+        measure_block(columns, start, min(start + BLOCK, held), point, out)
+
+
+@kernel
+def measure_block(columns: Matrix, start: int, stop: int, point: Matrix, out: Matrix) -> None:
+    """Write the squared distances of some records to ``point``."""
+    # views from zero on: what the compiler can prove, it does in parallel
+    total = out[start:stop]
+    total[:] = 0.0
+    for j in range(columns.shape[0]):
+        column = columns[j, start:stop]
+        value = point[j]
+        for i in range(total.size):
+            difference = column[i] - value
+            total[i] += difference * difference
+
+
+@kernel
+def measure_farthest(columns: Matrix, held: int, point: Matrix, out: Matrix) -> int:
+    """Write all squared distances to ``point``, and find the largest; the first of equals."""
+    best = -1
+    for start in range(0, held, BLOCK):
         stop = min(start + BLOCK, held)
-        total = out[
-            start:stop
-        ]  # views from zero on: what the compiler can prove, it does in parallel
-        total[:] = 0.0
-        for j in range(columns.shape[0]):
-            column = columns[j, start:stop]
-            value = point[j]
-            for i in range(total.size):
-                difference = column[i] - value
-                total[i] += difference * difference
+        measure_block(columns, start, stop, point, out)
+        best = farther(out, start, stop, best)
+    return best
+
+
+@kernel
+def measure_nearest(
+    columns: Matrix, held: int, point: Matrix, out: Matrix, first: int, spare: int, count: int
+) -> Labels:
+    """Write all squared distances to ``point``, and find the ``count`` smallest, in order.
+
+    The record ``first`` comes first, whatever its distance, and ``spare`` is left out unless -1.
+    """
+    heap = np.empty(count, dtype=np.int64)
+    size = 0
+    for start in range(0, held, BLOCK):
+        stop = min(start + BLOCK, held)
+        measure_block(columns, start, stop, point, out)
+        if start <= first < stop:
+            out[first] = -1.0
+        if start <= spare < stop:
+            out[spare] = np.nan
+        size = nearer(out, start, stop, heap, size)
+    return in_order(out, heap[:size])
 
 
 @kernel
 def farthest(distances: Matrix, held: int) -> int:
     """Find the largest distance; the first of equals."""
-    best = -1
-    largest = -1.0
-    for i in range(held):
+    return farther(distances, 0, held, -1)
+
+
+@kernel
+def farther(distances: Matrix, start: int, stop: int, best: int) -> int:
+    """Find the largest of some distances and the one at ``best``, if any; the first of equals."""
+    largest = distances[best] if best >= 0 else -1.0
+    for i in range(start, stop):
         if distances[i] > largest:
             largest = distances[i]
             best = i
@@ -45,45 +86,68 @@ def farthest(distances: Matrix, held: int) -> int:
 
 @kernel
 def nearest(distances: Matrix, held: int, count: int) -> Labels:
-    """Find the ``count`` smallest distances; the first of equals.
+    """Find the ``count`` smallest distances, in order; the first of equals."""
+    heap = np.empty(count, dtype=np.int64)
+    return in_order(distances, heap[: nearer(distances, 0, held, heap, 0)])
 
-    The best so far stand in a heap, the worst of them on top: a distance that is no better than
+
+@kernel
+def nearer(distances: Matrix, start: int, stop: int, heap: Labels, size: int) -> int:
+    """Let the smallest of some distances take their places in a heap; return its size.
+
+    The best so far stand in the heap, the worst of them on top: a distance that is no better than
     that one, and that is nearly every distance, costs one comparison.
     """
-    heap = np.empty(count, dtype=np.int64)
-    size = 0
-    for i in range(held):
-        if size < count:
-            if np.isnan(distances[i]):
-                continue
+    while size < heap.size and start < stop:
+        if not np.isnan(distances[start]):
             child = size
             size += 1
             while child > 0:
                 parent = (child - 1) // 2
                 # of two equal distances the later record is the worse
-                if distances[heap[parent]] > distances[i]:
+                if distances[heap[parent]] > distances[start]:
                     break
                 heap[child] = heap[parent]
                 child = parent
-            heap[child] = i
-        elif distances[i] < distances[heap[0]]:
-            hole = 0
-            while True:
-                child = 2 * hole + 1
-                if child >= count:
-                    break
-                if child + 1 < count:
-                    left, right = heap[child], heap[child + 1]
-                    if distances[right] > distances[left] or (
-                        distances[right] == distances[left] and right > left
-                    ):
-                        child += 1
-                below = heap[child]
-                if distances[below] <= distances[i]:
-                    break
-                heap[hole] = below
-                hole = child
-            heap[hole] = i
+            heap[child] = start
+        start += 1
+    if start < stop:
+        worst = distances[heap[0]]
+        for i in range(start, stop):
+            if distances[i] < worst:
+                sink(distances, heap, size, i)
+                worst = distances[heap[0]]
+    return size
+
+
+@kernel
+def sink(distances: Matrix, heap: Labels, size: int, i: int) -> None:
+    """Put ``i`` in the place of the top of a heap."""
+    hole = 0
+    while 2 * hole + 1 < size:
+        child = 2 * hole + 1
+        if child + 1 < size and worse(distances, heap[child + 1], heap[child]):
+            child += 1
+        if not worse(distances, heap[child], i):
+            break
+        heap[hole] = heap[child]
+        hole = child
+    heap[hole] = i
+
+
+@kernel
+def worse(distances: Matrix, one: int, other: int) -> bool:
+    """Tell whether one record comes after another by distance, and the later one of equals."""
+    return distances[one] > distances[other] or (distances[one] == distances[other] and one > other)
+
+
+@kernel
+def in_order(distances: Matrix, heap: Labels) -> Labels:
+    """Turn a heap into a list, the smallest distance first."""
+    for last in range(heap.size - 1, 0, -1):
+        i = heap[last]
+        heap[last] = heap[0]
+        sink(distances, heap, last, i)
     return heap
 
 
@@ -98,20 +162,26 @@ def add_exactly(high: Matrix, low: Matrix, j: int, value: float) -> None:
 
 
 @kernel
-def sum_exactly(columns: Matrix, high: Matrix, low: Matrix) -> None:
-    """Sum each attribute over all records."""
-    for j in range(columns.shape[0]):
-        for i in range(columns.shape[1]):
-            add_exactly(high, low, j, columns[j, i])
+def sum_exactly(x: Matrix, high: Matrix, low: Matrix) -> None:
+    """Sum each attribute over all records, here in rows."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            add_exactly(high, low, j, x[i, j])
 
 
 @kernel
-def take(columns: Matrix, positions: Labels, high: Matrix, low: Matrix, distances: Matrix) -> None:
-    """Remove records: from the running sums, from the records held, and from the distances."""
-    for i in positions:
-        for j in range(columns.shape[0]):
-            add_exactly(high, low, j, -columns[j, i])
-            columns[j, i] = np.nan
+def subtract_exactly(x: Matrix, rows: Labels, high: Matrix, low: Matrix) -> None:
+    """Take some records, here in rows, out of the running sums."""
+    for i in rows:
+        for j in range(x.shape[1]):
+            add_exactly(high, low, j, -x[i, j])
+
+
+@kernel
+def strike_out(columns: Matrix, places: Labels, distances: Matrix) -> None:
+    """Remove records from those held, and from the distances."""
+    for i in places:
+        columns[:, i] = np.nan
         distances[i] = np.nan
 
 
@@ -137,203 +207,6 @@ def squared_distance(columns: Matrix, i: int, point: Matrix) -> float:
         difference = columns[j, i] - point[j]
         total += difference * difference
     return total
-
-
-@kernel
-def closest(distances: Matrix, held: int) -> int:
-    """Find the smallest distance; the first of equals."""
-    best = -1
-    smallest = np.inf
-    for i in range(held):
-        if distances[i] < smallest:
-            smallest = distances[i]
-            best = i
-    return best
-
-
-@kernel
-def nearest_in_shell(
-    columns: Matrix,
-    held: int,
-    from_seed: Matrix,
-    point: Matrix,
-    away: float,
-    skip: int,
-    hint: int,
-) -> tuple[int, float]:
-    """Find the record nearest to ``point`` without measuring all of them; the first of equals.
-
-    ``from_seed`` holds the squared distances of all records from a point that was measured before,
-    the seed, and ``away`` is the distance of ``point`` from it. By the triangle inequality a record
-    can be the nearest only if the two are close. The record ``hint`` is measured first, to have a
-    bound early; ``skip`` is left out. Without any other record the result is -1 and infinity.
-    """
-    best = -1
-    smallest = np.inf
-    low, high = 0.0, np.inf
-    for turn in range(-1, held):
-        i = hint if turn < 0 else turn
-        # a record that was taken is NaN and fails the comparison
-        if i < 0 or i == skip or not (low <= from_seed[i] <= high):
-            continue
-        square = squared_distance(columns, i, point)
-        if square < smallest or (square == smallest and i < best):
-            best = i
-            smallest = square
-            reach = np.sqrt(square) * (1.0 + 1e-9)
-            low = max(away - reach, 0.0) ** 2 * (1.0 - 1e-9)
-            high = (away + reach) ** 2 * (1.0 + 1e-9)
-    return best, smallest
-
-
-@kernel
-def grow_around_centroid(
-    columns: Matrix, held: int, from_seed: Matrix, near: Labels, size: int
-) -> Labels:
-    """Gather ``size`` records, one after the other the nearest to the centroid of those so far.
-
-    ``near`` are the records nearest to the seed in this order, the seed the first; ``from_seed``
-    holds the squared distances of all records from it, and records gathered are struck out there.
-    Only where the records near the seed leave a doubt are the others looked at.
-    """
-    d = columns.shape[0]
-    seed = near[0]
-    horizon = np.sqrt(from_seed[near[-1]]) * (1.0 - 1e-9)
-    places = np.empty(size, dtype=np.int64)
-    total = columns[:, seed].copy()
-    centroid = total.copy()
-    places[0] = seed
-    from_seed[seed] = np.nan
-    for count in range(1, size):
-        away = 0.0
-        for j in range(d):
-            difference = centroid[j] - columns[j, seed]
-            away += difference * difference
-        away = np.sqrt(away)
-        best = -1
-        smallest = np.inf
-        for i in near:
-            if not np.isnan(from_seed[i]):
-                square = squared_distance(columns, i, centroid)
-                if square < smallest or (square == smallest and i < best):
-                    best = i
-                    smallest = square
-        if not np.sqrt(smallest) * (1.0 + 1e-9) + away < horizon:
-            best, _ = nearest_in_shell(columns, held, from_seed, centroid, away, -1, best)
-        places[count] = best
-        from_seed[best] = np.nan
-        for j in range(d):
-            total[j] += columns[j, best]
-            centroid[j] = total[j] / (count + 1)
-    return places
-
-
-@kernel
-def nearest_to_any(
-    columns: Matrix, held: int, from_seed: Matrix, seed: Matrix, members: Matrix
-) -> tuple[int, float]:
-    """Find the record nearest to any of ``members`` (one per row); the first of equals.
-
-    ``from_seed`` holds the squared distances of all records from the seed: a record much farther
-    out than all members need not be measured.
-    """
-    reach = 0.0
-    for member in members:
-        square = 0.0
-        for j in range(seed.size):
-            square += (member[j] - seed[j]) ** 2
-        reach = max(reach, np.sqrt(square))
-    best = closest(from_seed, held)
-    smallest = np.inf
-    high = np.inf
-    for turn in range(-1, held):
-        i = best if turn < 0 else turn
-        if i < 0 or not from_seed[i] <= high:
-            continue
-        square = np.inf
-        for member in members:
-            square = min(square, squared_distance(columns, i, member))
-        if square < smallest or (square == smallest and i < best):
-            smallest = square
-            best = i
-            high = (reach + np.sqrt(smallest)) ** 2 * (1.0 + 1e-9)
-    return best, smallest
-
-
-@kernel
-def joining_by_neighbourhood(
-    columns: Matrix,
-    held: int,
-    from_seed: Matrix,
-    nearby: Labels,
-    k: int,
-    members: Matrix,
-    room: int,
-    gamma: float,
-    literal: bool,
-) -> Labels:
-    """Choose which of a group's next neighbours join it, by the rule of CV-MDAV.
-
-    ``nearby`` are the records nearest to the seed in this order: ``k`` that may join, and at least
-    ``k`` more. One joins if it is nearer to the centroid of the group than ``gamma`` times its
-    distance from the centroid of itself (unless ``literal``) and its ``k`` nearest free records.
-    Records that join are struck out in ``from_seed``.
-    """
-    d = columns.shape[0]
-    horizon = np.sqrt(from_seed[nearby[-1]]) * (1.0 - 1e-9)
-    point = np.empty(d)
-    distances = np.empty(held)
-    hinted = np.empty(nearby.size)
-    total = np.zeros(d)
-    for member in members:
-        total += member
-    size = members.shape[0]
-    joining = np.empty(k, dtype=np.int64)
-    joined = 0
-    for candidate in nearby[:k]:
-        if joined >= room:
-            break
-        point[:] = columns[:, candidate]
-        to_group = 0.0
-        for j in range(d):
-            to_group += (point[j] - total[j] / size) ** 2
-        to_group = np.sqrt(to_group)
-        # the records nearby tell how far the nearest can be at the most: often that is enough
-        for place in range(nearby.size):
-            hinted[place] = np.nan
-            if nearby[place] != candidate and not np.isnan(from_seed[nearby[place]]):
-                hinted[place] = squared_distance(columns, nearby[place], point)
-        chosen = nearby[nearest(hinted, nearby.size, k)]
-        bound, reach = 0.0, 0.0
-        for place in chosen:
-            square = squared_distance(columns, place, point)
-            bound += np.sqrt(square) / (k if literal else k + 1)
-            reach = max(reach, np.sqrt(square))
-        if to_group >= gamma * bound * (1.0 + 1e-9):
-            continue
-        if not np.sqrt(from_seed[candidate]) + reach * (1.0 + 1e-9) < horizon:
-            squared_distances(columns, held, point, distances)
-            for other in joining[:joined]:
-                distances[other] = np.nan
-            distances[candidate] = np.nan
-            chosen = nearest(distances, held, k)
-        mean = np.zeros(d)
-        for place in np.sort(chosen):
-            mean += columns[:, place]
-        if literal:
-            mean /= k
-        else:
-            mean = (mean + point) / (k + 1)
-        to_others = 0.0
-        for j in range(d):
-            to_others += (point[j] - mean[j]) ** 2
-        if to_group < gamma * np.sqrt(to_others):
-            from_seed[candidate] = np.nan
-            total += point
-            size += 1
-            joining[joined] = candidate
-            joined += 1
-    return joining[:joined]
 
 
 @kernel

@@ -1,10 +1,14 @@
 """A spatial index over records that can be removed, for exact searches in large tables.
 
-The records are halved along the widest side of their bounding box until few enough are left for a
-leaf. Nodes are numbered as in a heap: the children of node ``i`` are ``2i + 1`` and ``2i + 2``, and
-the leaves are the last nodes. Boxes are kept tight when records leave. The gap between a point and
-a box is summed as a distance is, column by column: rounding being monotonic, no record in the box
-can come out nearer, and a search gives the same rows as one through all records.
+The records are halved along the widest side of their bounding box until they fill leaves of
+``WIDTH``. Each ``WIDTH`` leaves have a node above them, each ``WIDTH`` nodes another, up to a
+single one; halves are taken so that all are parts of the same halving. What lies below a node is
+measured side by side, leaves as much as boxes. Boxes are kept tight when records leave, and where
+there is no record there is NaN, which no comparison ever chooses.
+
+The gap between a point and a box, and how far the box reaches from it, are summed as a distance
+is, column by column: rounding being monotonic, no record in the box can come out nearer or farther,
+and a search gives the same rows as one through all records.
 """
 
 from typing import NamedTuple
@@ -14,8 +18,11 @@ import numpy as np
 from algorithms._jit import kernel
 from algorithms.types import Labels, Matrix, Order
 
-LEAF = 16
-"""Records in a leaf, at the most."""
+WIDTH = 32
+"""Records in a leaf and children of a node, at the most."""
+
+MULTIPLIER = 0.5
+"""Weight of the ball where the reach of a box is bounded; the bound holds for any above 0."""
 
 
 class Tree(NamedTuple):
@@ -23,80 +30,104 @@ class Tree(NamedTuple):
 
     Attributes
     ----------
-    blocks : array of shape (leaves, d, LEAF)
-        The records of each leaf in columns, NaN where there is none.
-    rows : array of shape (leaves, LEAF)
+    centre : array of shape (d,)
+        The average of the records when the tree was built.
+    blocks : array of shape (leaves, d + 1, WIDTH)
+        The records of each leaf in columns, and their squared distances from the centre as one
+        more; NaN where there is none.
+    rows : array of shape (leaves, WIDTH)
         Their row numbers.
-    boxes : array of shape (nodes, 2, d)
-        Least and greatest values below each node, infinite the wrong way round if it is empty.
+    boxes : array of shape (nodes, 2, d + 1, WIDTH)
+        Least and greatest values below each child of a node, NaN where there are no records.
+    starts : Labels of shape (levels + 1,)
+        Number of the first node of each level, that above the leaves being 1.
     places : Labels of shape (n,)
         Where each row is, in ``rows`` laid flat.
+    bounds : array of shape (levels + 2, WIDTH)
+        Room for what is known of the children on the way down, and of the records in a leaf.
+    work : Labels of shape (1,)
+        Columns of blocks and boxes that were measured so far, in multiples of those of a leaf.
     """
 
+    centre: Matrix
     blocks: Matrix
     rows: Labels
     boxes: Matrix
+    starts: Labels
     places: Labels
+    bounds: Matrix
+    work: Labels
 
 
 @kernel
 def build(x: Matrix, rows: Order) -> Tree:
     """Index the given rows of ``x``."""
     d = x.shape[1]
-    leaves = 1
-    while leaves * LEAF < rows.size:
-        leaves *= 2
-    tree = Tree(
-        np.full((leaves, d, LEAF), np.nan),
-        np.full((leaves, LEAF), -1, dtype=np.int64),
-        np.empty((2 * leaves - 1, 2, d)),
-        np.full(x.shape[0], -1, dtype=np.int64),
-    )
-    below, values = rows.copy(), np.empty(rows.size)
-    starts = np.zeros(2 * leaves, dtype=np.int64)
-    stops = np.full(2 * leaves, rows.size, dtype=np.int64)
-    for node in range(leaves - 1):
-        start, stop = starts[node], stops[node]
-        half = (start + stop) // 2
-        widest, side = -1.0, 0
+    leaves = max((rows.size + WIDTH - 1) // WIDTH, 1)
+    starts = np.zeros(16, dtype=np.int64)
+    level, nodes, count = 1, 0, leaves
+    while True:
+        count = (count + WIDTH - 1) // WIDTH
+        starts[level] = nodes
+        nodes += count
+        if count == 1:
+            break
+        level += 1
+    centre = np.zeros(d)
+    for row in rows:
         for j in range(d):
-            least, greatest = np.inf, -np.inf
-            for row in below[start:stop]:
-                least = min(least, x[row, j])
-                greatest = max(greatest, x[row, j])
-            if greatest - least > widest:
-                widest = greatest - least
-                side = j
-        for i in range(start, stop):
-            values[i] = x[below[i], side]
-        _part(values, below, start, stop, half)
-        starts[2 * node + 1], stops[2 * node + 1] = start, half
-        starts[2 * node + 2], stops[2 * node + 2] = half, stop
+            centre[j] += x[row, j] / rows.size
+    tree = Tree(
+        centre,
+        np.full((leaves, d + 1, WIDTH), np.nan),
+        np.full((leaves, WIDTH), -1, dtype=np.int64),
+        np.full((nodes, 2, d + 1, WIDTH), np.nan),
+        starts[: level + 1].copy(),
+        np.full(x.shape[0], -1, dtype=np.int64),
+        np.empty((level + 2, WIDTH)),
+        np.zeros(1, dtype=np.int64),
+    )
+    ordered = _halve(x, rows)
+    for place in range(rows.size):
+        row = ordered[place]
+        leaf, slot = divmod(place, WIDTH)
+        tree.rows[leaf, slot] = row
+        tree.places[row] = place
+        square = 0.0
+        for j in range(d):
+            tree.blocks[leaf, j, slot] = x[row, j]
+            square += (x[row, j] - centre[j]) ** 2
+        tree.blocks[leaf, d, slot] = square
     for leaf in range(leaves):
-        node = leaves - 1 + leaf
-        for slot in range(stops[node] - starts[node]):
-            row = below[starts[node] + slot]
-            tree.rows[leaf, slot] = row
-            tree.places[row] = leaf * LEAF + slot
-            for j in range(d):
-                tree.blocks[leaf, j, slot] = x[row, j]
-        _fit_leaf(tree, leaf)
-    for node in range(leaves - 2, -1, -1):
-        _fit_node(tree, node)
+        for j in range(d + 1):
+            _fit(tree, leaf, j)
     return tree
 
 
 @kernel
 def remove(tree: Tree, row: int) -> None:
     """Take a row out."""
-    leaf, slot = divmod(tree.places[row], LEAF)
+    leaf, slot = divmod(tree.places[row], WIDTH)
+    node, child = divmod(leaf, WIDTH)
+    box = tree.boxes[tree.starts[1] + node]
     for j in range(tree.blocks.shape[1]):
+        value = tree.blocks[leaf, j, slot]
         tree.blocks[leaf, j, slot] = np.nan
-    changed = _fit_leaf(tree, leaf)
-    node = tree.blocks.shape[0] - 1 + leaf
-    while changed and node > 0:
-        node = (node - 1) // 2
-        changed = _fit_node(tree, node)
+        if value == box[0, j, child] or value == box[1, j, child]:
+            _fit(tree, leaf, j)
+
+
+@kernel
+def rows_left(tree: Tree, count: int) -> Order:
+    """List the ``count`` rows that were not removed."""
+    rows = np.empty(count, dtype=np.int64)
+    found = 0
+    for leaf in range(tree.rows.shape[0]):
+        for slot in range(WIDTH):
+            if not np.isnan(tree.blocks[leaf, 0, slot]):
+                rows[found] = tree.rows[leaf, slot]
+                found += 1
+    return rows
 
 
 @kernel
@@ -106,46 +137,39 @@ def nearest(tree: Tree, point: Matrix, rows: Labels, squares: Matrix) -> int:
     They are written to ``rows``, the nearest first, and their squared distances to ``squares``; of
     equals the lowest row comes first.
     """
-    leaves = tree.blocks.shape[0]
     count = rows.size
     rows[:] = tree.places.size
     squares[:] = np.inf
-    nodes = np.empty(64, dtype=np.int64)
-    gaps = np.empty(64)
-    total = np.empty(LEAF)
-    nodes[0], gaps[0] = 0, _gap(tree, 0, point, np.inf)
-    waiting = 1
-    while waiting > 0:
-        waiting -= 1
-        node = nodes[waiting]
-        if not gaps[waiting] <= squares[-1]:
+    top = tree.starts.size - 1
+    at = np.zeros(top + 1, dtype=np.int64)
+    level = top
+    _measure_gaps(tree, level, at[level], point)
+    while level <= top:
+        bounds = tree.bounds[level]
+        child, least = -1, np.inf
+        for i in range(WIDTH):
+            if bounds[i] < least:
+                child, least = i, bounds[i]
+        if child < 0 or least > squares[-1]:
+            level += 1
             continue
-        if node < leaves - 1:
-            left, right = 2 * node + 1, 2 * node + 2
-            to_left, to_right = (
-                _gap(tree, left, point, squares[-1]),
-                _gap(tree, right, point, squares[-1]),
-            )
-            if to_left < to_right:
-                left, right, to_left, to_right = right, left, to_right, to_left
-            if to_left <= squares[-1]:
-                nodes[waiting], gaps[waiting] = left, to_left
-                waiting += 1
-            if to_right <= squares[-1]:
-                nodes[waiting], gaps[waiting] = right, to_right
-                waiting += 1
+        bounds[child] = np.inf
+        below = at[level] * WIDTH + child
+        if level > 1:
+            level -= 1
+            at[level] = below
+            _measure_gaps(tree, level, at[level], point)
             continue
-        leaf = node - leaves + 1
-        total[:] = 0.0
-        for j in range(point.size):
-            value = point[j]
-            column = tree.blocks[leaf, j]
-            for i in range(LEAF):
-                difference = column[i] - value
-                total[i] += difference * difference
-        for i in range(LEAF):
+        total = tree.bounds[0]
+        _measure(tree, below, point)
+        worst, some = squares[-1], 0
+        for i in range(total.size):
+            some += total[i] <= worst
+        if some == 0:
+            continue
+        for i in range(WIDTH):
             square = total[i]
-            row = tree.rows[leaf, i]
+            row = tree.rows[below, i]
             if square < squares[-1] or (square == squares[-1] and row < rows[-1]):
                 place = count - 1
                 while place > 0 and (
@@ -160,6 +184,180 @@ def nearest(tree: Tree, point: Matrix, rows: Labels, squares: Matrix) -> int:
     while count > 0 and squares[count - 1] == np.inf:
         count -= 1
     return count
+
+
+@kernel
+def farthest(tree: Tree, point: Matrix) -> int:
+    """Find the row farthest from ``point``, the lowest of equals; -1 if there is none."""
+    best, largest = -1, -1.0
+    top = tree.starts.size - 1
+    at = np.zeros(top + 1, dtype=np.int64)
+    level = top
+    offset = point - tree.centre
+    _measure_reaches(tree, level, at[level], point, offset)
+    while level <= top:
+        bounds = tree.bounds[level]
+        child, greatest = -1, -1.0
+        for i in range(WIDTH):
+            if bounds[i] > greatest:
+                child, greatest = i, bounds[i]
+        if child < 0 or greatest < largest:
+            level += 1
+            continue
+        bounds[child] = -1.0
+        below = at[level] * WIDTH + child
+        if level > 1:
+            level -= 1
+            at[level] = below
+            _measure_reaches(tree, level, at[level], point, offset)
+            continue
+        total = tree.bounds[0]
+        _measure(tree, below, point)
+        some = 0
+        for i in range(total.size):
+            some += total[i] >= largest
+        if some == 0:
+            continue
+        for i in range(WIDTH):
+            row = tree.rows[below, i]
+            if total[i] > largest or (total[i] == largest and row < best):
+                best, largest = row, total[i]
+    return best
+
+
+@kernel
+def _measure(tree: Tree, leaf: int, point: Matrix) -> None:
+    """Measure the squared distances of the records in a leaf."""
+    block = tree.blocks[leaf]
+    total = tree.bounds[0]
+    tree.work[0] += 1
+    total[:] = 0.0
+    for j in range(point.size):
+        value = point[j]
+        column = block[j]
+        for i in range(total.size):
+            difference = column[i] - value
+            total[i] += difference * difference
+
+
+@kernel
+def _measure_gaps(tree: Tree, level: int, node: int, point: Matrix) -> None:
+    """Bound the squared distances between a point and the records below each child from below."""
+    box = tree.boxes[tree.starts[level] + node]
+    total = tree.bounds[level]
+    tree.work[0] += 2
+    total[:] = 0.0
+    for j in range(point.size):
+        value = point[j]
+        low, high = box[0, j], box[1, j]
+        for i in range(total.size):
+            gap = low[i] - value
+            other = value - high[i]
+            gap = other if other > gap else gap
+            gap = 0.0 if gap < 0.0 else gap
+            total[i] += gap * gap
+
+
+@kernel
+def _measure_reaches(tree: Tree, level: int, node: int, point: Matrix, offset: Matrix) -> None:
+    """Bound the squared distances between a point and the records below each child from above.
+
+    The farthest corner of the box gives one bound. It lies far outside of the ball around the
+    centre that holds the records, too, so that a second bound uses both: with a multiplier m >= 0
+    for being in the ball, of squared radius s, and all coordinates taken from the centre,
+
+        |x - p|² <= |x - p|² + m (s - |x|²) <= (1 + m) s + |p|² - sum of x_j (2 p_j + m x_j)
+
+    where each term of the sum is least at -p_j / m, or the closest that the box allows.
+    """
+    box = tree.boxes[tree.starts[level] + node]
+    total, inside = tree.bounds[level], tree.bounds[-1]
+    tree.work[0] += 3
+    total[:] = 0.0
+    inside[:] = 0.0
+    square = 0.0
+    for j in range(point.size):
+        value, away, centre = point[j], offset[j], tree.centre[j]
+        ideal = -away / MULTIPLIER
+        square += away * away
+        low, high = box[0, j], box[1, j]
+        for i in range(total.size):
+            reach = value - low[i]
+            other = high[i] - value
+            reach = other if other > reach else reach
+            total[i] += reach * reach
+            least = low[i] - centre
+            most = high[i] - centre
+            best = ideal if ideal > least else least
+            best = most if best > most else best
+            inside[i] += best * (2.0 * away + MULTIPLIER * best)
+    radius = box[1, point.size]
+    for i in range(total.size):
+        outer = (1.0 + MULTIPLIER) * radius[i] + square
+        # the second bound is summed in another order than distances are: leave room for rounding
+        bound = outer * (1.0 + 1e-9) - inside[i]
+        total[i] = bound if bound < total[i] else total[i]
+
+
+@kernel
+def _fit(tree: Tree, leaf: int, j: int) -> None:
+    """Draw the box of a leaf around its records in one column, and those above it likewise."""
+    column = tree.blocks[leaf, j]
+    low, high = column, column
+    below = leaf
+    for level in range(1, tree.starts.size):
+        least, greatest = np.inf, -np.inf
+        for i in range(WIDTH):
+            # NaN fails both comparisons
+            least = low[i] if low[i] < least else least
+            greatest = high[i] if high[i] > greatest else greatest
+        if least > greatest:
+            least, greatest = np.nan, np.nan
+        node, child = divmod(below, WIDTH)
+        box = tree.boxes[tree.starts[level] + node]
+        low, high = box[0, j], box[1, j]
+        if least == low[child] and greatest == high[child]:
+            break
+        low[child], high[child] = least, greatest
+        below = node
+
+
+@kernel
+def _halve(x: Matrix, rows: Order) -> Order:
+    """Order rows so that leaves and nodes are what halving along the widest sides leaves."""
+    d = x.shape[1]
+    ordered, values = rows.copy(), np.empty(rows.size)
+    low, high = np.empty(d), np.empty(d)
+    starts, stops = np.empty(128, dtype=np.int64), np.empty(128, dtype=np.int64)
+    starts[0], stops[0] = 0, rows.size
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        start, stop = starts[waiting], stops[waiting]
+        if stop - start <= WIDTH:
+            continue
+        # what a node can hold that is the largest of those smaller than this part
+        whole = WIDTH
+        while whole * WIDTH < stop - start:
+            whole *= WIDTH
+        middle = start + ((stop - start) // 2 + whole // 2) // whole * whole
+        low[:], high[:] = np.inf, -np.inf
+        for row in ordered[start:stop]:
+            for j in range(d):
+                value = x[row, j]
+                low[j] = value if value < low[j] else low[j]
+                high[j] = value if value > high[j] else high[j]
+        side = 0
+        for j in range(d):
+            if high[j] - low[j] > high[side] - low[side]:
+                side = j
+        for i in range(start, stop):
+            values[i] = x[ordered[i], side]
+        _part(values, ordered, start, stop, middle)
+        starts[waiting], stops[waiting] = start, middle
+        starts[waiting + 1], stops[waiting + 1] = middle, stop
+        waiting += 2
+    return ordered
 
 
 @kernel
@@ -185,48 +383,3 @@ def _part(values: Matrix, rows: Order, start: int, stop: int, middle: int) -> No
             low = i
         else:
             break
-
-
-@kernel
-def _gap(tree: Tree, node: int, point: Matrix, bound: float) -> float:
-    """Bound the squared distance between a point and the records below a node; infinite if none."""
-    box = tree.boxes[node]
-    total = 0.0
-    for j in range(point.size):
-        gap = max(box[0, j] - point[j], point[j] - box[1, j], 0.0)
-        total += gap * gap
-        if total > bound:
-            break
-    return total
-
-
-@kernel
-def _fit_leaf(tree: Tree, leaf: int) -> bool:
-    """Draw the box of a leaf around its records; tell whether it changed."""
-    box = tree.boxes[tree.blocks.shape[0] - 1 + leaf]
-    changed = False
-    for j in range(box.shape[1]):
-        least, greatest = np.inf, -np.inf
-        for i in range(LEAF):
-            value = tree.blocks[leaf, j, i]
-            # NaN fails both comparisons
-            if value < least:
-                least = value
-            if value > greatest:
-                greatest = value
-        changed = changed or least != box[0, j] or greatest != box[1, j]
-        box[0, j], box[1, j] = least, greatest
-    return changed
-
-
-@kernel
-def _fit_node(tree: Tree, node: int) -> bool:
-    """Draw the box of a node around its children's; tell whether it changed."""
-    box, left, right = tree.boxes[node], tree.boxes[2 * node + 1], tree.boxes[2 * node + 2]
-    changed = False
-    for j in range(box.shape[1]):
-        least = min(left[0, j], right[0, j])
-        greatest = max(left[1, j], right[1, j])
-        changed = changed or least != box[0, j] or greatest != box[1, j]
-        box[0, j], box[1, j] = least, greatest
-    return changed

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.cutting import _columns_after_padding, cut_lanes, cut_path, cut_whole, follow
+from benchmarks.printing import printed_by
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 GROUP_SIZES = (2, 3, 5, 10)
@@ -49,6 +50,19 @@ def main() -> int:
     # in a process of its own, for the largest memory of a process never falls again
     subprocess.run([sys.executable, "-m", "benchmarks.cutting", "--memory"], check=True)
     return 0
+
+
+def section(pictures: Path) -> str:  # noqa: ARG001 - it draws none
+    """Measure, print, and return what belongs on the page."""
+    return f"## Cutting\n\n{_PROSE}\n\n```\n{printed_by('benchmarks.cutting')}\n```\n"
+
+
+_PROSE = """`python -m benchmarks.cutting` cuts sorted integers, uniform in [-*n*/2, *n*/2].
+`imhmi` and `mhm` are all of our work, from values to labels; `kernel` and `C++ -O3` are the same
+recurrence from padded values to labels, compiled by numba and by a C++ compiler with
+`-O3 -march=native`; `package` is `calculate_sse_dynamic` of the package `microaggregation` 0.1.9 by
+the author of IMHMI, which gives a sum and no labels. The last columns are the loss with real
+averages, ours and the package's; where they differ, the package's is wrong."""
 
 
 def _table(

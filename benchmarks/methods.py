@@ -1,4 +1,4 @@
-"""Times every method, and measures its IL, on the benchmark sets and on tables of growing length.
+"""Times the methods, and measures IL, on the benchmark sets and on tables of growing length.
 
 ``python -m benchmarks.methods`` prints two tables: IL and seconds on Tarragona, Census and EIA, if
 ``MICRORELEASE_BENCHMARK_DATA`` names their folder; and seconds on generated tables (ten attributes
@@ -12,23 +12,23 @@ import math
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
-from algorithms.enterprise_survey import survey
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.partition import partition
 from algorithms.rounding.centroids import real_centroids
-from algorithms.standardisation import standardise
 from algorithms.types import Matrix
 from algorithms.utility.il import information_loss
+from benchmarks.mdav import trees_from
+from benchmarks.printing import printed_by
+from benchmarks.tables import ATTRIBUTES, heavy_tailed
 from tests.reference.printed import VARIABLE, dataset
 
-ATTRIBUTES = (
-    "employees", "hours_worked", "turnover", "wages", "exports",
-    "investment", "research", "inventories", "energy_mwh", "freight_tonnes",
-)  # fmt: skip
 WARM_UP = 300
+GROUPING = [name for name in METHODS if not METHODS[name].along_path]
+"""Methods that need no path; ``benchmarks.cutting`` is about the others."""
 
 
 def main() -> int:
@@ -49,10 +49,12 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=30.0, help="longest run to expect (default 30)"
     )
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--methods", nargs="+", choices=GROUPING, default=GROUPING)
     options = parser.parse_args()
     for name in options.methods:
-        run(name, generated(WARM_UP), options.k)
+        for few in (WARM_UP + 1, WARM_UP // 4):
+            with trees_from(few):
+                run(name, heavy_tailed(WARM_UP), options.k)
     if os.environ.get(VARIABLE):
         _benchmark_sets(options)
     else:
@@ -61,10 +63,16 @@ def main() -> int:
     return 0
 
 
-def generated(rows: int) -> Matrix:
-    """Draw a table of the built-in example, standardised."""
-    table = next(survey(rows, 1, seed=1))
-    return standardise(np.column_stack([table[name].astype(float) for name in ATTRIBUTES]))
+def section(pictures: Path) -> str:  # noqa: ARG001 - it draws none
+    """Measure, print, and return what belongs on the page."""
+    table = printed_by("benchmarks.methods", "--seconds", "5")
+    return f"## All methods\n\n{_PROSE}\n\n```\n{table}\n```\n"
+
+
+_PROSE = """`python -m benchmarks.methods --seconds 5`: IL and wall seconds on the benchmark
+sets, and seconds on generated tables (`heavy-tailed` above) with the exponent of their growth
+between the two longest. A method that would take longer than five seconds on a table is left out
+there, and on longer ones."""
 
 
 def run(name: str, x: Matrix, k: int) -> tuple[float, float]:
@@ -88,7 +96,7 @@ def _benchmark_sets(options: argparse.Namespace) -> None:
 
 
 def _growth(options: argparse.Namespace) -> None:
-    tables = {rows: generated(rows) for rows in sorted(options.sizes)}
+    tables = {rows: heavy_tailed(rows) for rows in sorted(options.sizes)}
     header = "".join(f"{rows:>10}" for rows in tables)
     sys.stdout.write(
         f"\nseconds on generated tables with {len(ATTRIBUTES)} attributes, k = {options.k}\n"

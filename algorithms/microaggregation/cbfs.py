@@ -28,8 +28,9 @@ def cbfs(x: Matrix, k: int, *, grow: Growth = "seed") -> Labels:
 
     Notes
     -----
-    Time O(n² d / k), memory O(n d). Deterministic. All rows that are left may join one group, which
-    then holds up to ``2k - 1`` rows.
+    Time O(n² d / k) at worst, and much less in large tables, where a tree finds the rows; memory
+    O(n d). Deterministic. All rows that are left may join one group, which then holds up to
+    ``2k - 1`` rows.
 
     References
     ----------

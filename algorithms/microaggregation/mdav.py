@@ -39,10 +39,11 @@ def mdav(
 
     Notes
     -----
-    Time O(n² d / k), memory O(n d). Deterministic. Departs from [DT05]_ in two points. An opposite
-    row that went with the first group is replaced by the one farthest then, so duplicates are safe;
-    on other data that changes nothing. And rounds go on while ``2k`` rows are left, not ``3k``,
-    which is what the published figures for MDAV were measured with.
+    Time O(n² d / k) at worst, and much less in large tables, where a tree finds the rows; memory
+    O(n d). Deterministic. Departs from [DT05]_ in two points. An opposite row that went with the
+    first group is replaced by the one farthest then, so duplicates are safe; on other data that
+    changes nothing. And rounds go on while ``2k`` rows are left, not ``3k``, which is what the
+    published figures for MDAV were measured with.
 
     References
     ----------

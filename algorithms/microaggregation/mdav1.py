@@ -27,8 +27,9 @@ def mdav1(x: Matrix, k: int) -> Labels:
 
     Notes
     -----
-    Time O(n² d / k), memory O(n d). Deterministic. Several rows may join one group at the end, so
-    that a group can hold up to ``2k - 1`` rows.
+    Time O(n² d / k) at worst, and much less in large tables, where a tree finds the rows; memory
+    O(n d). Deterministic. Several rows may join one group at the end, so that a group can hold up
+    to ``2k - 1`` rows.
 
     References
     ----------

@@ -26,7 +26,8 @@ def mdav_generic(x: Matrix, k: int) -> Labels:
 
     Notes
     -----
-    Time O(n² d / k), memory O(n d). Deterministic.
+    Time O(n² d / k) at worst, and much less in large tables, where a tree finds the rows; memory
+    O(n d). Deterministic.
 
     References
     ----------

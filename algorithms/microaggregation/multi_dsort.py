@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms._jit import kernel
+from algorithms._scan import COMPACT_BELOW
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import COMPACT_BELOW, Pool
+from algorithms.microaggregation.pool import Pool
 from algorithms.microaggregation.ps import cut_ends
 from algorithms.orderings.rank_sum import ranks_of
 from algorithms.types import Labels, Matrix

@@ -44,8 +44,9 @@ def vmdav(
 
     Notes
     -----
-    Time O(n² d / k), memory O(n d). Deterministic. All rows that are left may join one group, which
-    can then hold more than ``2k - 1`` rows.
+    Time O(n² d / k) at worst, and much less in large tables, where a tree finds the rows; memory
+    O(n d). Deterministic. All rows that are left may join one group, which can then hold more than
+    ``2k - 1`` rows.
 
     References
     ----------

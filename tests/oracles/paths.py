@@ -33,3 +33,9 @@ def nearest_next(x: Matrix, start: int) -> list[int]:
 def tour_length(x: Matrix) -> float:
     """Measure a tour through all rows as they come, and back to the first."""
     return float(np.sqrt(((x - np.roll(x, 1, axis=0)) ** 2).sum(axis=1)).sum())
+
+
+def farthest(x: Matrix, left: Mask, point: Matrix) -> int:
+    """Find the farthest row that is left, the lowest of equals."""
+    rows = np.flatnonzero(left)
+    return int(rows[squares(x[rows], point).argmax()])

@@ -1,0 +1,19 @@
+"""Lines that are shown while they are made, and kept for the page."""
+
+import subprocess
+import sys
+
+
+def printed_by(module: str, *arguments: str) -> str:
+    """Run a benchmark in a process of its own; show what it prints, and return it."""
+    lines = []
+    command = [sys.executable, "-m", module, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            lines.append(line.rstrip())
+    if process.returncode:
+        raise SystemExit(f"{module} failed")
+    return "\n".join(lines).strip()
