@@ -40,6 +40,8 @@ def take(place: Site, window: Browser) -> None:
 
     window.visit(f"{place.url}/runs/flow-run/{blocked}", width=1200, height=760)
     window.wait_for("above its ceiling")
+    window.click("*", "Details")
+    window.wait_for("State Message")
     window.screenshot(PICTURES / "blocked.png", whole=False)
 
     key = "release-measures-enterprise-survey"
