@@ -1,0 +1,310 @@
+"""Groups that change: their members, their averages and what they lose, and the way back.
+
+A round of changes is kept in a journal until it is known whether it pays; if not, the groups are
+put back as they were. Whatever is known of a group is computed anew from its members when these
+change, so that no rounding error outlives a move.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from algorithms._jit import kernel
+from algorithms._tree import build, nearest
+from algorithms.cutting import off_grid
+from algorithms.rounding.grid import Grid
+from algorithms.types import Labels, Mask, Matrix
+
+LANES = 4
+"""Columns summed side by side; a table is padded to a multiple of them."""
+
+JOURNAL = 64
+"""Groups that may change in one round."""
+
+ROUND, TOUCHED, SPARE, FIRST, WAITING, RANDOM, RANDOM_TOO = range(7)
+"""Places of ``Groups.counts``."""
+
+K, ROUNDED = range(2)
+"""Places of ``Groups.facts``."""
+
+
+class Groups(NamedTuple):
+    """A partition that is being improved, with room for ``n // k`` groups of up to ``2k`` records.
+
+    Attributes
+    ----------
+    x : Matrix of shape (n, width)
+        Standardised records, padded by columns of zeros.
+    near : Labels of shape (n, neighbours)
+        The nearest other records of each, the nearest first.
+    facts : Labels of shape (2,)
+        The smallest group allowed, and whether averages will be rounded.
+    origin, step : Matrix of shape (width,)
+        The values that can be published, as in a ``Grid``.
+    labels, places : Labels of shape (n,)
+        The group of each record, and where it stands among its members.
+    away : Matrix of shape (n,)
+        Squared distance of each record from the average of its group.
+    members, sizes : Labels of shape (groups, 2k) and (groups,)
+        The records of each group, and how many they are; none where a number is not used.
+    centres : Matrix of shape (groups, width)
+        Averages.
+    costs, rounding : Matrix of shape (groups,)
+        What each group loses if it is published, and the part of it that rounding makes.
+    spare : Labels of shape (groups,)
+        Numbers that are not used.
+    marks : Labels of shape (groups,)
+        The last round in which each group changed.
+    touched, kept_sizes, kept : Labels of shape (JOURNAL,), (JOURNAL,) and (JOURNAL, 2k)
+        The groups that changed in this round, and their members before it.
+    before : Matrix of shape (1,)
+        What those lost before.
+    queue, queued : Labels and Mask of shape (n,)
+        Records for which a move is still to be sought.
+    counts : Labels of shape (7,)
+        Number of the round, groups touched, numbers spare, the queue's first place and its length,
+        and the state of the random numbers.
+    """
+
+    x: Matrix
+    near: Labels
+    facts: Labels
+    origin: Matrix
+    step: Matrix
+    labels: Labels
+    places: Labels
+    away: Matrix
+    members: Labels
+    sizes: Labels
+    centres: Matrix
+    costs: Matrix
+    rounding: Matrix
+    spare: Labels
+    marks: Labels
+    touched: Labels
+    kept_sizes: Labels
+    kept: Labels
+    before: Matrix
+    queue: Labels
+    queued: Mask
+    counts: Labels
+
+
+def groups_of(
+    x: Matrix, near: Labels, labels: Labels, k: int, grid: Grid | None, seed: int
+) -> Groups:
+    """Take up a partition into groups of ``k`` to ``2k - 1`` records."""
+    n, d = x.shape
+    width = -(-d // LANES) * LANES
+    room = n // k + 1  # the number of a group that was dissolved is not spare before the round ends
+    padded, origin, step = np.zeros((n, width)), np.zeros(width), np.zeros(width)
+    padded[:, :d] = x
+    if grid is not None:
+        origin[:d], step[:d] = grid.origin, grid.step
+    counts = np.zeros(7, dtype=np.int64)
+    counts[RANDOM:] = np.random.default_rng(seed).integers(1, 2**31 - 250, 2)
+    groups = Groups(
+        x=padded,
+        near=near,
+        facts=np.array([k, step.any()], dtype=np.int64),
+        origin=origin,
+        step=step,
+        labels=labels.copy(),
+        places=np.zeros(n, dtype=np.int64),
+        away=np.zeros(n),
+        members=np.zeros((room, 2 * k), dtype=np.int64),
+        sizes=np.zeros(room, dtype=np.int64),
+        centres=np.zeros((room, width)),
+        costs=np.zeros(room),
+        rounding=np.zeros(room),
+        spare=np.zeros(room, dtype=np.int64),
+        marks=np.full(room, -1, dtype=np.int64),
+        touched=np.zeros(JOURNAL, dtype=np.int64),
+        kept_sizes=np.zeros(JOURNAL, dtype=np.int64),
+        kept=np.zeros((JOURNAL, 2 * k), dtype=np.int64),
+        before=np.zeros(1),
+        queue=np.zeros(n, dtype=np.int64),
+        queued=np.zeros(n, dtype=np.bool_),
+        counts=counts,
+    )
+    fill(groups)
+    return groups
+
+
+@kernel
+def neighbours(x: Matrix, count: int) -> Labels:
+    """Find the ``count`` nearest other rows of each row, the nearest first; lowest of equals."""
+    n = x.shape[0]
+    tree = build(x, np.arange(n))
+    near = np.empty((n, count), dtype=np.int64)
+    found, squares = np.empty(count + 1, dtype=np.int64), np.empty(count + 1)
+    for i in range(n):
+        nearest(tree, x[i], found, squares)
+        kept = 0
+        for other in found:
+            if other != i and kept < count:
+                near[i, kept] = other
+                kept += 1
+    return near
+
+
+@kernel
+def fill(groups: Groups) -> None:
+    """List the members of all groups, from the labels."""
+    for i in range(groups.labels.size):
+        join(groups, i, groups.labels[i])
+    for group in range(groups.sizes.size):
+        if groups.sizes[group] == 0:
+            groups.spare[groups.counts[SPARE]] = group
+            groups.counts[SPARE] += 1
+        else:
+            settle(groups, group)
+
+
+@kernel
+def squared(a: Matrix, i: int, b: Matrix, j: int) -> float:
+    """Measure the squared distance between a row of one matrix and a row of another."""
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    for c in range(0, a.shape[1], LANES):
+        first = a[i, c] - b[j, c]
+        second = a[i, c + 1] - b[j, c + 1]
+        third = a[i, c + 2] - b[j, c + 2]
+        fourth = a[i, c + 3] - b[j, c + 3]
+        one += first * first
+        two += second * second
+        three += third * third
+        four += fourth * fourth
+    return (one + two) + (three + four)
+
+
+@kernel
+def settle(groups: Groups, group: int) -> None:
+    """Compute the average of a group, and what it loses."""
+    size = groups.sizes[group]
+    members, centres = groups.members, groups.centres
+    for c in range(centres.shape[1]):
+        total = 0.0
+        for i in range(size):
+            total += groups.x[members[group, i], c]
+        centres[group, c] = total / size
+    cost = 0.0
+    for i in range(size):
+        row = members[group, i]
+        groups.away[row] = squared(groups.x, row, centres, group)
+        cost += groups.away[row]
+    rounding = 0.0
+    if groups.facts[ROUNDED]:
+        for c in range(centres.shape[1]):
+            if groups.step[c] > 0.0:
+                rounding += off_grid(centres[group, c] - groups.origin[c], groups.step[c])
+    groups.rounding[group] = size * rounding
+    groups.costs[group] = cost + size * rounding
+
+
+@kernel
+def join(groups: Groups, row: int, group: int) -> None:
+    """Add a record to a group; its average is not computed yet."""
+    place = groups.sizes[group]
+    groups.members[group, place] = row
+    groups.places[row] = place
+    groups.labels[row] = group
+    groups.sizes[group] = place + 1
+
+
+@kernel
+def leave(groups: Groups, row: int) -> None:
+    """Take a record out of its group; the average of that is not computed yet."""
+    group, place = groups.labels[row], groups.places[row]
+    last = groups.members[group, groups.sizes[group] - 1]
+    groups.members[group, place] = last
+    groups.places[last] = place
+    groups.sizes[group] -= 1
+
+
+@kernel
+def begin(groups: Groups) -> None:
+    """Open the journal for a round."""
+    groups.counts[ROUND] += 1
+    groups.counts[TOUCHED] = 0
+    groups.before[0] = 0.0
+
+
+@kernel
+def touch(groups: Groups, group: int) -> None:
+    """Enter a group in the journal before it changes."""
+    if groups.marks[group] == groups.counts[ROUND]:
+        return
+    groups.marks[group] = groups.counts[ROUND]
+    entry = groups.counts[TOUCHED]
+    groups.touched[entry] = group
+    groups.kept_sizes[entry] = groups.sizes[group]
+    for i in range(groups.sizes[group]):
+        groups.kept[entry, i] = groups.members[group, i]
+    groups.before[0] += groups.costs[group]
+    groups.counts[TOUCHED] = entry + 1
+
+
+@kernel
+def fresh(groups: Groups) -> int:
+    """Take a number that is not used."""
+    groups.counts[SPARE] -= 1
+    group = groups.spare[groups.counts[SPARE]]
+    touch(groups, group)
+    return group
+
+
+@kernel
+def change(groups: Groups) -> float:
+    """Measure how much more is lost than before this round."""
+    after = 0.0
+    for entry in range(groups.counts[TOUCHED]):
+        after += groups.costs[groups.touched[entry]]
+    return after - groups.before[0]
+
+
+@kernel
+def close(groups: Groups, keep: bool) -> None:
+    """End a round: keep what was changed, or put all groups back as they were."""
+    for entry in range(groups.counts[TOUCHED]):
+        group = groups.touched[entry]
+        if not keep:
+            groups.sizes[group] = 0
+            for i in range(groups.kept_sizes[entry]):
+                join(groups, groups.kept[entry, i], group)
+            if groups.sizes[group] > 0:
+                settle(groups, group)
+        if groups.sizes[group] == 0:
+            groups.costs[group] = 0.0
+            groups.spare[groups.counts[SPARE]] = group
+            groups.counts[SPARE] += 1
+
+
+@kernel
+def enqueue(groups: Groups, row: int) -> None:
+    """Let a move be sought for a record."""
+    if not groups.queued[row]:
+        place = groups.counts[FIRST] + groups.counts[WAITING]
+        groups.queue[place % groups.queue.size] = row
+        groups.queued[row] = True
+        groups.counts[WAITING] += 1
+
+
+@kernel
+def dequeue(groups: Groups) -> int:
+    """Take the record that has waited longest."""
+    row = groups.queue[groups.counts[FIRST]]
+    groups.queued[row] = False
+    groups.counts[FIRST] = (groups.counts[FIRST] + 1) % groups.queue.size
+    groups.counts[WAITING] -= 1
+    return row
+
+
+@kernel
+def draw(groups: Groups) -> float:
+    """Draw a number from [0, 1): two multiplicative generators combined [LEC88]_."""
+    groups.counts[RANDOM] = groups.counts[RANDOM] * 40014 % 2147483563
+    groups.counts[RANDOM_TOO] = groups.counts[RANDOM_TOO] * 40692 % 2147483399
+    difference = groups.counts[RANDOM] - groups.counts[RANDOM_TOO]
+    if difference < 1:
+        difference += 2147483562
+    return (difference - 1) / 2147483562.0
