@@ -37,14 +37,37 @@ def anneal(groups: Groups, rounds: int, temperature: float) -> None:
         if count == 1 or draw(groups) < 0.1:
             wanted -= 1
         local = groups.before[0] / count
-        rows = pool[:held].copy()
-        possible = recreate(groups, numbers, count, pool, held, wanted, BLINK)
-        if possible:
-            for row in rows:
-                enqueue(groups, row)
-            descend(groups)
-        keep = possible and change(groups) <= -temperature * local * np.log(1.0 - draw(groups))
+        keep = _recreated(groups, numbers, count, pool, held, wanted, BLINK)
+        if keep:
+            keep = change(groups) <= -temperature * local * np.log(1.0 - draw(groups))
         close(groups, keep)
+
+
+@kernel
+def dissolve_everywhere(groups: Groups) -> None:
+    """Dissolve each group whose records had better join others."""
+    pool = np.empty(groups.members.shape[1], dtype=np.int64)
+    numbers = np.empty(1, dtype=np.int64)
+    for group in range(groups.sizes.size):
+        if groups.sizes[group] > 0:
+            begin(groups)
+            held = ruin(groups, group, numbers, 0, pool, 0)
+            could = _recreated(groups, numbers, 1, pool, held, 0, 0.0)
+            close(groups, could and change(groups) < 0.0)
+
+
+@kernel
+def _recreated(
+    groups: Groups, numbers: Labels, count: int, pool: Labels, held: int, wanted: int, blink: float
+) -> bool:
+    """Group the records of the pool anew, and make moves with them; tell whether it could."""
+    rows = pool[:held].copy()
+    if not recreate(groups, numbers, count, pool, held, wanted, blink):
+        return False
+    for row in rows:
+        enqueue(groups, row)
+    descend(groups)
+    return True
 
 
 @kernel

@@ -10,18 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._jit import kernel
-from algorithms._tree import build, nearest
 from algorithms.cutting import off_grid
 from algorithms.rounding.grid import Grid
 from algorithms.types import Labels, Mask, Matrix
 
-LANES = 4
-"""Columns summed side by side; a table is padded to a multiple of them."""
-
 JOURNAL = 64
 """Groups that may change in one round."""
 
-ROUND, TOUCHED, SPARE, FIRST, WAITING, RANDOM, RANDOM_TOO = range(7)
+ROUND, TOUCHED, SPARE, FIRST, WAITING, SOUGHT, RANDOM, RANDOM_TOO = range(8)
 """Places of ``Groups.counts``."""
 
 K, ROUNDED = range(2)
@@ -33,13 +29,13 @@ class Groups(NamedTuple):
 
     Attributes
     ----------
-    x : Matrix of shape (n, width)
-        Standardised records, padded by columns of zeros.
+    x : Matrix of shape (n, d)
+        Standardised records.
     near : Labels of shape (n, neighbours)
         The nearest other records of each, the nearest first.
     facts : Labels of shape (2,)
         The smallest group allowed, and whether averages will be rounded.
-    origin, step : Matrix of shape (width,)
+    origin, step : Matrix of shape (d,)
         The values that can be published, as in a ``Grid``.
     labels, places : Labels of shape (n,)
         The group of each record, and where it stands among its members.
@@ -47,23 +43,23 @@ class Groups(NamedTuple):
         Squared distance of each record from the average of its group.
     members, sizes : Labels of shape (groups, 2k) and (groups,)
         The records of each group, and how many they are; none where a number is not used.
-    centres : Matrix of shape (groups, width)
+    centres : Matrix of shape (groups, d)
         Averages.
     costs, rounding : Matrix of shape (groups,)
         What each group loses if it is published, and the part of it that rounding makes.
     spare : Labels of shape (groups,)
         Numbers that are not used.
-    marks : Labels of shape (groups,)
-        The last round in which each group changed.
+    marks, seen : Labels of shape (groups,)
+        The last round in which each group changed, and the last search that met it.
     touched, kept_sizes, kept : Labels of shape (JOURNAL,), (JOURNAL,) and (JOURNAL, 2k)
         The groups that changed in this round, and their members before it.
     before : Matrix of shape (1,)
         What those lost before.
     queue, queued : Labels and Mask of shape (n,)
         Records for which a move is still to be sought.
-    counts : Labels of shape (7,)
+    counts : Labels of shape (8,)
         Number of the round, groups touched, numbers spare, the queue's first place and its length,
-        and the state of the random numbers.
+        searches for a move, and the state of the random numbers.
     """
 
     x: Matrix
@@ -81,6 +77,7 @@ class Groups(NamedTuple):
     rounding: Matrix
     spare: Labels
     marks: Labels
+    seen: Labels
     touched: Labels
     kept_sizes: Labels
     kept: Labels
@@ -95,16 +92,13 @@ def groups_of(
 ) -> Groups:
     """Take up a partition into groups of ``k`` to ``2k - 1`` records."""
     n, d = x.shape
-    width = -(-d // LANES) * LANES
     room = n // k + 1  # the number of a group that was dissolved is not spare before the round ends
-    padded, origin, step = np.zeros((n, width)), np.zeros(width), np.zeros(width)
-    padded[:, :d] = x
-    if grid is not None:
-        origin[:d], step[:d] = grid.origin, grid.step
-    counts = np.zeros(7, dtype=np.int64)
+    origin = np.zeros(d) if grid is None else grid.origin
+    step = np.zeros(d) if grid is None else grid.step
+    counts = np.zeros(8, dtype=np.int64)
     counts[RANDOM:] = np.random.default_rng(seed).integers(1, 2**31 - 250, 2)
     groups = Groups(
-        x=padded,
+        x=np.ascontiguousarray(x),
         near=near,
         facts=np.array([k, step.any()], dtype=np.int64),
         origin=origin,
@@ -114,11 +108,12 @@ def groups_of(
         away=np.zeros(n),
         members=np.zeros((room, 2 * k), dtype=np.int64),
         sizes=np.zeros(room, dtype=np.int64),
-        centres=np.zeros((room, width)),
+        centres=np.zeros((room, d)),
         costs=np.zeros(room),
         rounding=np.zeros(room),
         spare=np.zeros(room, dtype=np.int64),
-        marks=np.full(room, -1, dtype=np.int64),
+        marks=np.zeros(room, dtype=np.int64),
+        seen=np.zeros(room, dtype=np.int64),
         touched=np.zeros(JOURNAL, dtype=np.int64),
         kept_sizes=np.zeros(JOURNAL, dtype=np.int64),
         kept=np.zeros((JOURNAL, 2 * k), dtype=np.int64),
@@ -129,23 +124,6 @@ def groups_of(
     )
     fill(groups)
     return groups
-
-
-@kernel
-def neighbours(x: Matrix, count: int) -> Labels:
-    """Find the ``count`` nearest other rows of each row, the nearest first; lowest of equals."""
-    n = x.shape[0]
-    tree = build(x, np.arange(n))
-    near = np.empty((n, count), dtype=np.int64)
-    found, squares = np.empty(count + 1, dtype=np.int64), np.empty(count + 1)
-    for i in range(n):
-        nearest(tree, x[i], found, squares)
-        kept = 0
-        for other in found:
-            if other != i and kept < count:
-                near[i, kept] = other
-                kept += 1
-    return near
 
 
 @kernel
@@ -164,17 +142,11 @@ def fill(groups: Groups) -> None:
 @kernel
 def squared(a: Matrix, i: int, b: Matrix, j: int) -> float:
     """Measure the squared distance between a row of one matrix and a row of another."""
-    one, two, three, four = 0.0, 0.0, 0.0, 0.0
-    for c in range(0, a.shape[1], LANES):
-        first = a[i, c] - b[j, c]
-        second = a[i, c + 1] - b[j, c + 1]
-        third = a[i, c + 2] - b[j, c + 2]
-        fourth = a[i, c + 3] - b[j, c + 3]
-        one += first * first
-        two += second * second
-        three += third * third
-        four += fourth * fourth
-    return (one + two) + (three + four)
+    total = 0.0
+    for c in range(a.shape[1]):
+        difference = a[i, c] - b[j, c]
+        total += difference * difference
+    return total
 
 
 @kernel

@@ -13,6 +13,7 @@ from algorithms.local_search.groups import (
     JOURNAL,
     K,
     ROUNDED,
+    SOUGHT,
     TOUCHED,
     WAITING,
     Groups,
@@ -48,15 +49,13 @@ def best_move(groups: Groups, row: int) -> tuple[float, int, int]:
     size = groups.sizes[home]
     own = groups.away[row]
     best, target, partner = 0.0, home, NOBODY
+    groups.counts[SOUGHT] += 1
+    groups.seen[home] = groups.counts[SOUGHT]
     for place in range(groups.near.shape[1]):
         group = groups.labels[groups.near[row, place]]
-        if group == home:
+        if groups.seen[group] == groups.counts[SOUGHT]:
             continue
-        known = False
-        for earlier in range(place):
-            known = known or groups.labels[groups.near[row, earlier]] == group
-        if known:
-            continue
+        groups.seen[group] = groups.counts[SOUGHT]
         there = groups.sizes[group]
         to = squared(groups.x, row, groups.centres, group)
         least = NOTHING + TOLERANCE * (groups.costs[home] + groups.costs[group])
@@ -74,14 +73,15 @@ def best_move(groups: Groups, row: int) -> tuple[float, int, int]:
                     best, target, partner = saved, group, NOBODY
         share = 1.0 / size + 1.0 / there
         base = to - own
+        reach = np.sqrt(to)
+        apart = np.sqrt(squared(groups.centres, home, groups.centres, group))
         for i in range(there):
             other = groups.members[group, i]
             theirs = groups.away[other]
-            # their distance is at most the sum of those from the average
-            if (
-                base - theirs - share * (to + theirs + 2.0 * np.sqrt(to * theirs)) - slack
-                >= best
-            ):
+            root = np.sqrt(theirs)
+            # by the triangle inequality, from averages to what two records have between them
+            across = max(apart - root, 0.0)
+            if base - theirs + across * across - share * (reach + root) ** 2 - slack >= best:
                 continue
             saved = (
                 base

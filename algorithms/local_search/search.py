@@ -1,0 +1,165 @@
+"""The search: local moves until none saves anything, then annealing while the budget lasts."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from algorithms._neighbours import neighbours
+from algorithms.cutting import cut_path, cut_whole
+from algorithms.local_search.anneal import anneal, dissolve_everywhere
+from algorithms.local_search.groups import Groups, groups_of
+from algorithms.local_search.moves import descend_everywhere
+from algorithms.microaggregation.divide import split_large
+from algorithms.microaggregation.mdav import mdav
+from algorithms.microaggregation.pool import centroids_of
+from algorithms.microaggregation.recut import recut
+from algorithms.rounding.grid import Grid
+from algorithms.types import Labels, Matrix, Partition
+
+Watch = Callable[[int, float], None]
+"""Told, now and then, how many iterations were made and what share of the budget is spent."""
+
+HOT, COLD = 0.3, 0.003
+"""Temperatures at the start and at the end, in units of what a group loses."""
+
+SLICE = 256
+"""Iterations at one temperature, at the least."""
+
+RECUTS = 5
+RECUT_GAIN = 1e-3
+"""How often groups are cut anew before the annealing, and what part that must save to go on."""
+
+
+def search(
+    x: Matrix,
+    labels: Labels,
+    k: int,
+    grid: Grid | None = None,
+    *,
+    iterations: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Labels:
+    """Improve groups until the budget is spent; what is published never loses more than before.
+
+    Parameters
+    ----------
+    x : Matrix of shape (n, d)
+        Standardised records.
+    labels : Labels of shape (n,)
+        Groups of at least ``k`` of them.
+    k : int
+        Smallest group allowed.
+    grid : Grid, optional
+        The values that can be published; without it a group is represented by its average.
+    iterations : int, optional
+        Rounds of ruin and recreate; by default what ``default_iterations`` says.
+    seconds : float, optional
+        Budget in seconds instead, the search for neighbours included.
+    seed : int
+        Seed of the random numbers.
+    watch : callable, optional
+        Told of the progress.
+    """
+    started = time.monotonic()
+    n, d = x.shape
+    if k == 1:
+        return np.arange(n)
+    if n < 2 * k:
+        return np.zeros(n, dtype=np.int64)
+    if d == 1:
+        return _cut_column(x, k, grid)
+    best, least = labels, loss_of(x, labels, grid)
+    near = neighbours(x, min(max(10, 3 * k // 2), n - 1))
+    groups = _descend(x, near, _split(x, labels, k), k, grid, seed)
+    if iterations is None:
+        iterations = default_iterations(n, k)
+    slice_length = max(SLICE, n // 64)
+    made, share = 0, 0.0
+    while True:
+        found = _numbered(groups.labels)
+        loss = loss_of(x, found, grid)
+        if loss < least:
+            best, least = found, loss
+        if seconds is not None:
+            share = min((time.monotonic() - started) / seconds, 1.0)
+        if watch is not None:
+            watch(made, share)
+        if share == 1.0 or (seconds is None and made == iterations):
+            return best
+        rounds = slice_length if seconds is not None else min(slice_length, iterations - made)
+        anneal(groups, rounds, HOT * (COLD / HOT) ** share)
+        made += rounds
+        if seconds is None:
+            share = made / iterations
+
+
+def default_iterations(n: int, k: int) -> int:
+    """Choose how many iterations are made: some ten seconds on a thousand records.
+
+    An iteration takes a time that grows as k². There are four times the square of the number of
+    groups, at most (5,000,000 + 40 n) / k².
+    """
+    return min(4 * (n // k) ** 2, (5_000_000 + 40 * n) // k**2)
+
+
+def loss_of(x: Matrix, labels: Labels, grid: Grid | None = None) -> float:
+    """Add up the squared distances from what represents each group."""
+    centres = centroids_of(x, labels)
+    if grid is not None:
+        rounded = grid.step > 0.0
+        step, origin = grid.step[rounded], grid.origin[rounded]
+        centres[:, rounded] = np.rint((centres[:, rounded] - origin) / step) * step + origin
+    return float(((x - centres[labels]) ** 2).sum())
+
+
+def _cut_column(x: Matrix, k: int, grid: Grid | None) -> Labels:
+    """Group one column: in their order, records are cut at the least loss of all partitions."""
+    order = np.argsort(x[:, 0], kind="stable")
+    labels = np.empty(len(x), dtype=np.int64)
+    if grid is not None and grid.whole[0]:
+        labels[order] = cut_whole(grid.steps_from_origin(x[order]), k)[0]
+    else:
+        labels[order] = cut_path(x[order], k, grid)[0]
+    return labels
+
+
+def _split(x: Matrix, labels: Labels, k: int) -> Labels:
+    """Split groups of ``2k`` records or more by MDAV."""
+    large = np.flatnonzero(np.bincount(labels)[labels] >= 2 * k)
+    if not large.size:
+        return labels
+    split = labels.copy()
+    split[large] = len(x) + split_large(x[large], labels[large], k, mdav)
+    return _numbered(split)
+
+
+def _descend(
+    x: Matrix, near: Labels, labels: Labels, k: int, grid: Grid | None, seed: int
+) -> Groups:
+    """Make moves until none saves anything; then cut along the path through the groups, and again.
+
+    Cutting anew moves records through a whole chain of groups at once, which rescues bad starts.
+    """
+    best: Groups | None = None
+    for _ in range(1 + RECUTS):
+        groups = groups_of(x, near, labels, k, grid, seed)
+        descend_everywhere(groups)
+        dissolve_everywhere(groups)
+        if best is not None and not groups.costs.sum() < (1.0 - RECUT_GAIN) * best.costs.sum():
+            break
+        best = groups
+        labels = recut(x, Partition(_numbered(groups.labels), k), grid).labels
+    assert best is not None
+    return best
+
+
+def _numbered(labels: Labels) -> Labels:
+    """Number groups from 0 without gaps, in the order of their first records."""
+    _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    numbered: Labels = rank[numbers]
+    return numbered
