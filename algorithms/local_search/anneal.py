@@ -16,17 +16,17 @@ from algorithms.local_search.moves import descend
 from algorithms.local_search.rebuild import BLINK, recreate, ruin
 from algorithms.types import Labels
 
-RUINED = 4
+RUINED = 6
 """Groups dissolved in one round, at the most."""
+
+ALONE = 0.05
+FEWER = 0.15
+"""How often one group alone is dissolved, and how often one group less is formed than could be."""
 
 
 @kernel
 def anneal(groups: Groups, rounds: int, temperature: float) -> None:
-    """Do some rounds at one temperature.
-
-    A round that loses more is kept with the probability exp(-loss / temperature), in units of what
-    an average group that takes part in it loses.
-    """
+    """Do some rounds; one that loses more is kept with the probability exp(-loss / temperature)."""
     k = groups.facts[K]
     pool = np.empty(RUINED * (2 * k - 1), dtype=np.int64)
     numbers = np.empty(pool.size // k + 1, dtype=np.int64)
@@ -34,12 +34,11 @@ def anneal(groups: Groups, rounds: int, temperature: float) -> None:
         begin(groups)
         held, count = _ruin_some(groups, numbers, pool)
         wanted = held // k
-        if count == 1 or draw(groups) < 0.1:
+        if count == 1 or draw(groups) < FEWER:
             wanted -= 1
-        local = groups.before[0] / count
         keep = _recreated(groups, numbers, count, pool, held, wanted, BLINK)
         if keep:
-            keep = change(groups) <= -temperature * local * np.log(1.0 - draw(groups))
+            keep = change(groups) <= -temperature * np.log(1.0 - draw(groups))
         close(groups, keep)
 
 
@@ -74,7 +73,7 @@ def _recreated(
 def _ruin_some(groups: Groups, numbers: Labels, pool: Labels) -> tuple[int, int]:
     """Dissolve the group of any record, and some around it; count records and groups."""
     row = int(draw(groups) * groups.labels.size)
-    wanted = 1 + int(draw(groups) * (RUINED - 1) + 0.9)
+    wanted = 1 if draw(groups) < ALONE else 2 + int(draw(groups) * (RUINED - 1))
     held = ruin(groups, groups.labels[row], numbers, 0, pool, 0)
     count = 1
     for _ in range(3 * RUINED):

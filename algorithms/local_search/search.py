@@ -20,15 +20,17 @@ from algorithms.types import Labels, Matrix, Partition
 Watch = Callable[[int, float], None]
 """Told, now and then, how many iterations were made and what share of the budget is spent."""
 
-HOT, COLD = 0.3, 0.003
-"""Temperatures at the start and at the end, in units of what a group loses."""
+HOT, COLD = 0.15, 0.005
+"""Temperatures at the start and at the end, in units of what a group loses on average."""
 
 SLICE = 256
 """Iterations at one temperature, at the least."""
 
 RECUTS = 5
-RECUT_GAIN = 1e-3
-"""How often groups are cut anew before the annealing, and what part that must save to go on."""
+RECUT_GAIN = 0.01
+RECUT_ROWS = 50_000
+"""How often groups are cut anew before the annealing, what part that must save to be done again,
+and the most records for which it is done at all: a path through more takes too long."""
 
 
 def search(
@@ -77,6 +79,7 @@ def search(
     if iterations is None:
         iterations = default_iterations(n, k)
     slice_length = max(SLICE, n // 64)
+    unit = groups.costs.sum() / np.count_nonzero(groups.sizes)
     made, share = 0, 0.0
     while True:
         found = _numbered(groups.labels)
@@ -90,7 +93,7 @@ def search(
         if share == 1.0 or (seconds is None and made == iterations):
             return best
         rounds = slice_length if seconds is not None else min(slice_length, iterations - made)
-        anneal(groups, rounds, HOT * (COLD / HOT) ** share)
+        anneal(groups, rounds, unit * HOT * (COLD / HOT) ** share)
         made += rounds
         if seconds is None:
             share = made / iterations
@@ -100,9 +103,9 @@ def default_iterations(n: int, k: int) -> int:
     """Choose how many iterations are made: some ten seconds on a thousand records.
 
     An iteration takes a time that grows as k². There are four times the square of the number of
-    groups, at most (5,000,000 + 40 n) / k².
+    groups, at most (3,000,000 + 30 n) / k².
     """
-    return min(4 * (n // k) ** 2, (5_000_000 + 40 * n) // k**2)
+    return min(4 * (n // k) ** 2, (3_000_000 + 30 * n) // k**2)
 
 
 def loss_of(x: Matrix, labels: Labels, grid: Grid | None = None) -> float:
@@ -143,17 +146,22 @@ def _descend(
 
     Cutting anew moves records through a whole chain of groups at once, which rescues bad starts.
     """
-    best: Groups | None = None
-    for _ in range(1 + RECUTS):
-        groups = groups_of(x, near, labels, k, grid, seed)
-        descend_everywhere(groups)
-        dissolve_everywhere(groups)
-        if best is not None and not groups.costs.sum() < (1.0 - RECUT_GAIN) * best.costs.sum():
+    best = _descended(groups_of(x, near, labels, k, grid, seed))
+    for _ in range(RECUTS if len(x) <= RECUT_ROWS else 0):
+        cut = recut(x, Partition(_numbered(best.labels), k), grid)
+        groups = _descended(groups_of(x, near, cut.labels, k, grid, seed))
+        before, after = best.costs.sum(), groups.costs.sum()
+        if after < before:
+            best = groups
+        if after >= (1.0 - RECUT_GAIN) * before:
             break
-        best = groups
-        labels = recut(x, Partition(_numbered(groups.labels), k), grid).labels
-    assert best is not None
     return best
+
+
+def _descended(groups: Groups) -> Groups:
+    descend_everywhere(groups)
+    dissolve_everywhere(groups)
+    return groups
 
 
 def _numbered(labels: Labels) -> Labels:
