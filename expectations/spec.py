@@ -19,6 +19,7 @@ from pydantic import (
 from algorithms.errors import SpecError
 from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
+from algorithms.microaggregation.best import refine
 from algorithms.orderings import ORDERINGS
 from algorithms.registry import Registry
 from expectations.faults import PERIOD, SLUG, faults
@@ -199,6 +200,9 @@ class Microaggregation(BaseModel):
     recut: bool = Field(default=False, strict=True)
     """Cut the groups of a method that reads no path anew, along the path through them, so that what
     will be published loses least."""
+    refine: dict[str, Any] | None = None
+    """Improve the groups of the method by the search of `best`, with its options; `{}` for the
+    defaults."""
     each_column: bool = Field(default=False, strict=True)
     """Group each quasi-identifier on its own. This does not protect their combinations: with more
     than one of them the gate refuses what is not k-anonymous, which is nearly everything."""
@@ -212,6 +216,10 @@ class Microaggregation(BaseModel):
         if self.recut and method.along_path:
             raise SpecError(f"method {self.method!r} cuts a path already: drop recut")
         _check_options("method", self.method, method.run, self.options)
+        if self.refine is not None:
+            if method.searches:
+                raise SpecError(f"method {self.method!r} refines its groups already: drop refine")
+            _check_options("refinement", "refine", refine, self.refine)
         if self.ordering is not None:
             run = ORDERINGS[self.ordering].run
             _check_options("ordering", self.ordering, run, self.ordering_options)

@@ -190,18 +190,20 @@ def _run(options: argparse.Namespace) -> int:
     spec = load(options.spec)
     display.warnings(spec)
     _quieten_prefect()
-    with display.stages(spec) as listener:
+    with display.stages(spec) as (listener, watcher):
         from flows.release import Outcome, observers, release
-        from tasks.stage import listeners
+        from tasks.stage import listeners, watchers
 
         outcomes: list[Outcome] = []
         listeners.append(listener)
+        watchers.append(watcher)
         observers.append(outcomes.append)
         try:
             with _prefect_faults_in_words():
                 release(spec, dry_run=options.dry_run, return_state=True)
         finally:
             listeners.remove(listener)
+            watchers.remove(watcher)
             observers.pop()
     if not outcomes:
         raise ReleaseError("Prefect ended the run before its first stage; see its log")

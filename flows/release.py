@@ -118,6 +118,9 @@ def _release(spec: ReleaseSpec, dry_run: bool, outcome: Outcome) -> None:
     data = standardise(table.frame, spec.columns)
     paths = order(data, spec.microaggregation)
     partitions = microaggregate(data, spec.microaggregation, paths)
+    made = [groups.iterations for groups in partitions if groups.iterations is not None]
+    if made:
+        record["iterations"] = made if spec.microaggregation.each_column else made[0]
     masked = round_integers(table.frame, partitions, spec.columns)
     evaluation = evaluate(table.frame, masked, partitions, spec)
     log.info("%s", evaluation)

@@ -26,6 +26,9 @@ Listener = Callable[[str, float | None], None]
 
 listeners: list[Listener] = []
 
+watchers: list[Callable[[float], None]] = []
+"""Told what share of its budget a search has spent, while it runs."""
+
 
 def stage(
     name: str, *, retries: int = 0

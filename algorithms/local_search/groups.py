@@ -17,11 +17,17 @@ from algorithms.types import Labels, Mask, Matrix
 JOURNAL = 64
 """Groups that may change in one round."""
 
-ROUND, TOUCHED, SPARE, FIRST, WAITING, SOUGHT, RANDOM, RANDOM_TOO = range(8)
+TOGETHER = 6
+"""Groups that are dissolved in one round, at the most."""
+
+ROUND, TOUCHED, SPARE, RUINED, FREE, FIRST, WAITING, SOUGHT, RANDOM, RANDOM_TOO = range(10)
 """Places of ``Groups.counts``."""
 
 K, ROUNDED = range(2)
 """Places of ``Groups.facts``."""
+
+Number = int | np.int64
+"""A group; typed as it is in an array, for a kernel is compiled once for each type it is given."""
 
 
 class Groups(NamedTuple):
@@ -55,11 +61,14 @@ class Groups(NamedTuple):
         The groups that changed in this round, and their members before it.
     before : Matrix of shape (1,)
         What those lost before.
+    ruined, free : Labels of shape (2 TOGETHER,) and (2k TOGETHER,)
+        Numbers of groups that are dissolved, and their records.
     queue, queued : Labels and Mask of shape (n,)
         Records for which a move is still to be sought.
-    counts : Labels of shape (8,)
-        Number of the round, groups touched, numbers spare, the queue's first place and its length,
-        searches for a move, and the state of the random numbers.
+    counts : Labels of shape (10,)
+        Number of the round; groups touched, numbers spare, groups dissolved and records of theirs;
+        the queue's first place and its length; searches for a move; the state of the random
+        numbers.
     """
 
     x: Matrix
@@ -82,6 +91,8 @@ class Groups(NamedTuple):
     kept_sizes: Labels
     kept: Labels
     before: Matrix
+    ruined: Labels
+    free: Labels
     queue: Labels
     queued: Mask
     counts: Labels
@@ -95,7 +106,7 @@ def groups_of(
     room = n // k + 1  # the number of a group that was dissolved is not spare before the round ends
     origin = np.zeros(d) if grid is None else grid.origin
     step = np.zeros(d) if grid is None else grid.step
-    counts = np.zeros(8, dtype=np.int64)
+    counts = np.zeros(10, dtype=np.int64)
     counts[RANDOM:] = np.random.default_rng(seed).integers(1, 2**31 - 250, 2)
     groups = Groups(
         x=np.ascontiguousarray(x),
@@ -118,6 +129,8 @@ def groups_of(
         kept_sizes=np.zeros(JOURNAL, dtype=np.int64),
         kept=np.zeros((JOURNAL, 2 * k), dtype=np.int64),
         before=np.zeros(1),
+        ruined=np.zeros(2 * TOGETHER, dtype=np.int64),
+        free=np.zeros(2 * k * TOGETHER, dtype=np.int64),
         queue=np.zeros(n, dtype=np.int64),
         queued=np.zeros(n, dtype=np.bool_),
         counts=counts,
@@ -140,7 +153,7 @@ def fill(groups: Groups) -> None:
 
 
 @kernel
-def squared(a: Matrix, i: int, b: Matrix, j: int) -> float:
+def squared(a: Matrix, i: int, b: Matrix, j: Number) -> float:
     """Measure the squared distance between a row of one matrix and a row of another."""
     total = 0.0
     for c in range(a.shape[1]):
@@ -150,7 +163,7 @@ def squared(a: Matrix, i: int, b: Matrix, j: int) -> float:
 
 
 @kernel
-def settle(groups: Groups, group: int) -> None:
+def settle(groups: Groups, group: Number) -> None:
     """Compute the average of a group, and what it loses."""
     size = groups.sizes[group]
     members, centres = groups.members, groups.centres
@@ -174,7 +187,7 @@ def settle(groups: Groups, group: int) -> None:
 
 
 @kernel
-def join(groups: Groups, row: int, group: int) -> None:
+def join(groups: Groups, row: Number, group: Number) -> None:
     """Add a record to a group; its average is not computed yet."""
     place = groups.sizes[group]
     groups.members[group, place] = row
@@ -184,7 +197,7 @@ def join(groups: Groups, row: int, group: int) -> None:
 
 
 @kernel
-def leave(groups: Groups, row: int) -> None:
+def leave(groups: Groups, row: Number) -> None:
     """Take a record out of its group; the average of that is not computed yet."""
     group, place = groups.labels[row], groups.places[row]
     last = groups.members[group, groups.sizes[group] - 1]
@@ -198,11 +211,13 @@ def begin(groups: Groups) -> None:
     """Open the journal for a round."""
     groups.counts[ROUND] += 1
     groups.counts[TOUCHED] = 0
+    groups.counts[RUINED] = 0
+    groups.counts[FREE] = 0
     groups.before[0] = 0.0
 
 
 @kernel
-def touch(groups: Groups, group: int) -> None:
+def touch(groups: Groups, group: Number) -> None:
     """Enter a group in the journal before it changes."""
     if groups.marks[group] == groups.counts[ROUND]:
         return
@@ -220,7 +235,7 @@ def touch(groups: Groups, group: int) -> None:
 def fresh(groups: Groups) -> int:
     """Take a number that is not used."""
     groups.counts[SPARE] -= 1
-    group = groups.spare[groups.counts[SPARE]]
+    group: int = groups.spare[groups.counts[SPARE]]
     touch(groups, group)
     return group
 
@@ -228,10 +243,10 @@ def fresh(groups: Groups) -> int:
 @kernel
 def change(groups: Groups) -> float:
     """Measure how much more is lost than before this round."""
-    after = 0.0
+    lost: float = -groups.before[0]
     for entry in range(groups.counts[TOUCHED]):
-        after += groups.costs[groups.touched[entry]]
-    return after - groups.before[0]
+        lost += groups.costs[groups.touched[entry]]
+    return lost
 
 
 @kernel
@@ -264,7 +279,7 @@ def enqueue(groups: Groups, row: int) -> None:
 @kernel
 def dequeue(groups: Groups) -> int:
     """Take the record that has waited longest."""
-    row = groups.queue[groups.counts[FIRST]]
+    row: int = groups.queue[groups.counts[FIRST]]
     groups.queued[row] = False
     groups.counts[FIRST] = (groups.counts[FIRST] + 1) % groups.queue.size
     groups.counts[WAITING] -= 1
@@ -273,10 +288,16 @@ def dequeue(groups: Groups) -> int:
 
 @kernel
 def draw(groups: Groups) -> float:
-    """Draw a number from [0, 1): two multiplicative generators combined [LEC88]_."""
+    """Draw a number from [0, 1), by two multiplicative generators combined [LEC88]_.
+
+    References
+    ----------
+    .. [LEC88] L'Ecuyer, "Efficient and portable combined random number generators", Commun. ACM 31
+       (1988) 742-751, doi:10.1145/62959.62969.
+    """
     groups.counts[RANDOM] = groups.counts[RANDOM] * 40014 % 2147483563
     groups.counts[RANDOM_TOO] = groups.counts[RANDOM_TOO] * 40692 % 2147483399
-    difference = groups.counts[RANDOM] - groups.counts[RANDOM_TOO]
+    difference: int = groups.counts[RANDOM] - groups.counts[RANDOM_TOO]
     if difference < 1:
         difference += 2147483562
     return (difference - 1) / 2147483562.0

@@ -11,12 +11,13 @@ from algorithms._jit import kernel
 from algorithms.cutting import off_grid
 from algorithms.local_search.groups import (
     JOURNAL,
-    K,
     ROUNDED,
     SOUGHT,
     TOUCHED,
     WAITING,
     Groups,
+    K,
+    Number,
     begin,
     change,
     close,
@@ -34,11 +35,11 @@ TOLERANCE = 1e-9
 NOTHING = 1e-15
 """A move must save this part of what two groups lose, and this: less could be a rounding error."""
 
-NOBODY = -1
+NOBODY = np.int64(-1)
 
 
 @kernel
-def best_move(groups: Groups, row: int) -> tuple[float, int, int]:
+def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
     """Find the move of a record that saves most: the change, the group, and the record it is for.
 
     Groups are those of its nearest records. A record that moves without an exchange is for nobody;
@@ -108,17 +109,18 @@ def _rounding(
     """Measure what rounding would lose in a group after records joined (1) or left it (-1)."""
     size = groups.sizes[group]
     after = size + sign + other_sign
-    total = 0.0
+    total: float = 0.0
     for c in range(groups.step.size):
         if groups.step[c] > 0.0:
             shift = sign * groups.x[row, c] + other_sign * groups.x[other, c]
             centre = (size * groups.centres[group, c] + shift) / after
             total += off_grid(centre - groups.origin[c], groups.step[c])
-    return after * total
+    lost: float = after * total
+    return lost
 
 
 @kernel
-def move(groups: Groups, row: int, group: int, partner: int) -> None:
+def move(groups: Groups, row: int, group: Number, partner: Number) -> None:
     """Make a move; a group that has grown to ``2k`` records is divided in two."""
     home = groups.labels[row]
     touch(groups, home)

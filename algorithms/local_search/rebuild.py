@@ -1,13 +1,16 @@
-"""Ruin and recreate: groups near each other are dissolved, and their records grouped anew."""
+"""Ruin and recreate: groups are dissolved, and their records grouped anew."""
 
 import numpy as np
 
 from algorithms._jit import kernel
 from algorithms.local_search.groups import (
+    FREE,
     JOURNAL,
-    K,
+    RUINED,
     TOUCHED,
     Groups,
+    K,
+    Number,
     draw,
     fresh,
     join,
@@ -15,97 +18,93 @@ from algorithms.local_search.groups import (
     squared,
     touch,
 )
-from algorithms.types import Labels
-
-BLINK = 0.1
-"""Share of the records that are overlooked when a group takes the nearest."""
 
 
 @kernel
-def ruin(groups: Groups, group: int, numbers: Labels, count: int, pool: Labels, held: int) -> int:
-    """Dissolve a group: its number is free, its records are in the pool."""
+def ruin(groups: Groups, group: Number) -> None:
+    """Dissolve a group: its number and its records are free."""
     touch(groups, group)
+    held = groups.counts[FREE]
     for i in range(groups.sizes[group]):
-        pool[held + i] = groups.members[group, i]
-    held += groups.sizes[group]
+        groups.free[held + i] = groups.members[group, i]
+    groups.ruined[groups.counts[RUINED]] = group
+    groups.counts[FREE] = held + groups.sizes[group]
+    groups.counts[RUINED] += 1
     groups.sizes[group] = 0
     groups.costs[group] = 0.0
     groups.rounding[group] = 0.0
-    numbers[count] = group
-    return held
 
 
 @kernel
-def recreate(
-    groups: Groups, numbers: Labels, count: int, pool: Labels, held: int, wanted: int, blink: float
-) -> bool:
-    """Form ``wanted`` groups of ``k`` from the pool, the rest joins groups; tell whether it could.
+def recreate(groups: Groups, wanted: Number, blink: float) -> bool:
+    """Form ``wanted`` groups of ``k`` free records; the rest joins groups. Tell whether it could.
 
-    Numbers are those of the groups that were dissolved, and fresh ones if those do not suffice.
+    A group forms around any free record or, as in MDAV, around the one farthest from their average,
+    and takes those nearest to its own average, of which it overlooks the share ``blink``. Without
+    that, nothing is left to chance.
     """
-    k = groups.facts[K]
+    count = groups.counts[RUINED]
     for formed in range(wanted):
-        if formed == count:
-            numbers[count] = fresh(groups)
-            count += 1
-        group = numbers[formed]
+        if formed >= count:
+            groups.ruined[formed] = fresh(groups)
+        group = groups.ruined[formed]
         if blink > 0.0 and draw(groups) < 0.5:
-            seed = int(draw(groups) * held)
+            seed = int(draw(groups) * groups.counts[FREE])
         else:
-            seed = _outermost(groups, pool, held, group)
-        held = _take(groups, pool, held, seed, group)
-        for c in range(groups.centres.shape[1]):
-            groups.centres[group, c] = groups.x[groups.members[group, 0], c]
-        for size in range(1, k):
-            best, least = 0, np.inf
-            for i in range(held):
-                if blink > 0.0 and draw(groups) < blink:
-                    continue
-                away = squared(groups.x, pool[i], groups.centres, group)
-                if away < least:
-                    best, least = i, away
-            row = pool[best]
-            held = _take(groups, pool, held, best, group)
-            for c in range(groups.centres.shape[1]):
-                difference = groups.x[row, c] - groups.centres[group, c]
-                groups.centres[group, c] += difference / (size + 1)
-        settle(groups, group)
-    for i in range(held):
-        if not _insert(groups, pool[i], numbers, wanted):
-            return False
-    return True
+            seed = _outermost(groups, group)
+        _grow(groups, group, seed, blink)
+    possible = True
+    for i in range(groups.counts[FREE]):
+        possible = possible and _insert(groups, groups.free[i], wanted)
+    return possible
 
 
 @kernel
-def _outermost(groups: Groups, pool: Labels, held: int, group: int) -> int:
-    """Find the record in the pool that is farthest from their average."""
+def _outermost(groups: Groups, group: int) -> int:
+    """Find the free record that is farthest from their average."""
+    held = groups.counts[FREE]
     for c in range(groups.centres.shape[1]):
         total = 0.0
         for i in range(held):
-            total += groups.x[pool[i], c]
+            total += groups.x[groups.free[i], c]
         groups.centres[group, c] = total / held
     best, most = 0, -1.0
     for i in range(held):
-        away = squared(groups.x, pool[i], groups.centres, group)
+        away = squared(groups.x, groups.free[i], groups.centres, group)
         if away > most:
             best, most = i, away
     return best
 
 
 @kernel
-def _take(groups: Groups, pool: Labels, held: int, place: int, group: int) -> int:
-    join(groups, pool[place], group)
-    pool[place] = pool[held - 1]
-    return held - 1
+def _grow(groups: Groups, group: int, seed: int, blink: float) -> None:
+    """Form a group of ``k`` free records around one of them."""
+    place = seed
+    for size in range(1, groups.facts[K] + 1):
+        row = groups.free[place]
+        groups.counts[FREE] -= 1
+        groups.free[place] = groups.free[groups.counts[FREE]]
+        join(groups, row, group)
+        for c in range(groups.centres.shape[1]):
+            before = groups.centres[group, c] if size > 1 else 0.0
+            groups.centres[group, c] = before + (groups.x[row, c] - before) / size
+        place, least = 0, np.inf
+        for i in range(groups.counts[FREE]):
+            if blink > 0.0 and draw(groups) < blink:
+                continue
+            away = squared(groups.x, groups.free[i], groups.centres, group)
+            if away < least:
+                place, least = i, away
+    settle(groups, group)
 
 
 @kernel
-def _insert(groups: Groups, row: int, numbers: Labels, formed: int) -> bool:
+def _insert(groups: Groups, row: int, formed: Number) -> bool:
     """Let a record join the group that loses least by it: one just formed, or one nearby."""
     largest = 2 * groups.facts[K] - 1
-    best, least = -1, np.inf
+    best, least = np.int64(-1), np.inf
     for i in range(formed + groups.near.shape[1]):
-        group = numbers[i] if i < formed else groups.labels[groups.near[row, i - formed]]
+        group = groups.ruined[i] if i < formed else groups.labels[groups.near[row, i - formed]]
         size = groups.sizes[group]
         if 0 < size < largest:
             lost = size / (size + 1) * squared(groups.x, row, groups.centres, group)
@@ -120,10 +119,11 @@ def _insert(groups: Groups, row: int, numbers: Labels, formed: int) -> bool:
 
 
 @kernel
-def divide(groups: Groups, group: int) -> int:
+def divide(groups: Groups, group: Number) -> int:
     """Divide a group of ``2k`` records in two; return the number of the other half."""
-    pool = np.empty(groups.members.shape[1], dtype=np.int64)
-    numbers = np.empty(2, dtype=np.int64)
-    held = ruin(groups, group, numbers, 0, pool, 0)
-    recreate(groups, numbers, 1, pool, held, 2, 0.0)
-    return numbers[1]
+    groups.counts[RUINED] = 0
+    groups.counts[FREE] = 0
+    ruin(groups, group)
+    recreate(groups, np.int64(2), 0.0)
+    other: int = groups.ruined[1]
+    return other

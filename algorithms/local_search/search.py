@@ -1,7 +1,6 @@
 """The search: local moves until none saves anything, then annealing while the budget lasts."""
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 
@@ -15,10 +14,7 @@ from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.pool import centroids_of
 from algorithms.microaggregation.recut import recut
 from algorithms.rounding.grid import Grid
-from algorithms.types import Labels, Matrix, Partition
-
-Watch = Callable[[int, float], None]
-"""Told, now and then, how many iterations were made and what share of the budget is spent."""
+from algorithms.types import Labels, Matrix, Partition, Watch
 
 HOT, COLD = 0.15, 0.005
 """Temperatures at the start and at the end, in units of what a group loses on average."""
@@ -57,9 +53,9 @@ def search(
     grid : Grid, optional
         The values that can be published; without it a group is represented by its average.
     iterations : int, optional
-        Rounds of ruin and recreate; by default what ``default_iterations`` says.
+        Rounds of ruin and recreate; without any budget what ``default_iterations`` says.
     seconds : float, optional
-        Budget in seconds instead, the search for neighbours included.
+        Budget in seconds, the search for neighbours included; the budget ends that is spent first.
     seed : int
         Seed of the random numbers.
     watch : callable, optional
@@ -76,27 +72,28 @@ def search(
     best, least = labels, loss_of(x, labels, grid)
     near = neighbours(x, min(max(10, 3 * k // 2), n - 1))
     groups = _descend(x, near, _split(x, labels, k), k, grid, seed)
-    if iterations is None:
+    if iterations is None and seconds is None:
         iterations = default_iterations(n, k)
-    slice_length = max(SLICE, n // 64)
     unit = groups.costs.sum() / np.count_nonzero(groups.sizes)
-    made, share = 0, 0.0
+    slice_length = max(SLICE, n // 64)
+    made = 0
     while True:
         found = _numbered(groups.labels)
         loss = loss_of(x, found, grid)
         if loss < least:
             best, least = found, loss
-        if seconds is not None:
-            share = min((time.monotonic() - started) / seconds, 1.0)
+        elapsed = time.monotonic() - started
+        share = max(
+            elapsed / seconds if seconds is not None else 0.0,
+            made / iterations if iterations else float(iterations == 0),
+        )
         if watch is not None:
-            watch(made, share)
-        if share == 1.0 or (seconds is None and made == iterations):
+            watch(made, min(share, 1.0))
+        if share >= 1.0:
             return best
-        rounds = slice_length if seconds is not None else min(slice_length, iterations - made)
+        rounds = slice_length if iterations is None else min(slice_length, iterations - made)
         anneal(groups, rounds, unit * HOT * (COLD / HOT) ** share)
         made += rounds
-        if seconds is None:
-            share = made / iterations
 
 
 def default_iterations(n: int, k: int) -> int:
@@ -165,7 +162,7 @@ def _descended(groups: Groups) -> Groups:
 
 
 def _numbered(labels: Labels) -> Labels:
-    """Number groups from 0 without gaps, in the order of their first records."""
+    """Give groups numbers from 0 without gaps, in the order of their first records."""
     _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(first.size, dtype=np.int64)
     rank[np.argsort(first)] = np.arange(first.size)
