@@ -19,7 +19,6 @@ from algorithms.local_search.groups import (
     K,
     Number,
     begin,
-    change,
     close,
     dequeue,
     enqueue,
@@ -61,7 +60,8 @@ def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
         to = squared(groups.x, row, groups.centres, group)
         least = NOTHING + TOLERANCE * (groups.costs[home] + groups.costs[group])
         slack = groups.rounding[home] + groups.rounding[group]
-        if size > k:
+        # rounding can make a division lose more than the move before it has saved
+        if size > k and (there < 2 * k - 1 or not groups.facts[ROUNDED]):
             saved = there / (there + 1) * to - size / (size - 1) * own
             if saved - slack < best:
                 if groups.facts[ROUNDED]:
@@ -163,5 +163,4 @@ def descend_everywhere(groups: Groups) -> None:
         if group != groups.labels[row]:
             begin(groups)
             move(groups, row, group, partner)
-            # rounding can make a division lose more than the move has saved
-            close(groups, change(groups) < 0.0)
+            close(groups, True)

@@ -1,5 +1,6 @@
 """The search: local moves until none saves anything, then annealing while the budget lasts."""
 
+import math
 import time
 
 import numpy as np
@@ -69,19 +70,17 @@ def search(
         return np.zeros(n, dtype=np.int64)
     if d == 1:
         return _cut_column(x, k, grid)
-    best, least = labels, loss_of(x, labels, grid)
     near = neighbours(x, min(max(10, 3 * k // 2), n - 1))
     groups = _descend(x, near, _split(x, labels, k), k, grid, seed)
     if iterations is None and seconds is None:
         iterations = default_iterations(n, k)
-    unit = groups.costs.sum() / np.count_nonzero(groups.sizes)
+    unit = math.fsum(groups.costs) / np.count_nonzero(groups.sizes)
     slice_length = max(SLICE, n // 64)
-    made = 0
+    made, least = 0, np.inf
     while True:
-        found = _numbered(groups.labels)
-        loss = loss_of(x, found, grid)
+        loss = math.fsum(groups.costs)
         if loss < least:
-            best, least = found, loss
+            best, least = groups.labels.copy(), loss
         elapsed = time.monotonic() - started
         share = max(
             elapsed / seconds if seconds is not None else 0.0,
@@ -90,10 +89,12 @@ def search(
         if watch is not None:
             watch(made, min(share, 1.0))
         if share >= 1.0:
-            return best
+            break
         rounds = slice_length if iterations is None else min(slice_length, iterations - made)
         anneal(groups, rounds, unit * HOT * (COLD / HOT) ** share)
         made += rounds
+    found = _numbered(best)
+    return found if loss_of(x, found, grid) <= loss_of(x, labels, grid) else labels
 
 
 def default_iterations(n: int, k: int) -> int:

@@ -248,11 +248,24 @@ def _branch(
     adds its price, its pairs with the set, and half of its pairs with the others, which are at
     least its nearest: the smallest of these sums bound what can come of it.
     """
-    count = candidates.size
-    values = np.empty(count)
-    for i in range(count):
-        values[i] = squares[root, candidates[i]] / size - prices[candidates[i]]
-    order = candidates[np.argsort(values, kind="mergesort")]
+    chosen[0] = -1
+    best = min(known, -TINY)
+    values = np.empty(candidates.size)
+    for i in range(candidates.size):
+        row = candidates[i]
+        pairs = squares[root, row] + nearest_sums[row, size - 2] / 2.0
+        values[i] = pairs / size - prices[row]
+    ranks = np.argsort(values, kind="mergesort")
+    # a row that does not do with the best others does with none
+    base = -prices[root]
+    for i in range(min(size - 2, ranks.size)):
+        base += values[ranks[i]]
+    count = min(size - 2, ranks.size)
+    while count < ranks.size and base + values[ranks[count]] < best:
+        count += 1
+    if count < size - 1:
+        return -TINY
+    order = candidates[ranks[:count]]
     path = np.full(size + 1, -1, dtype=np.int64)
     bases = np.zeros(size + 1)
     cross = np.zeros((size + 1, count))
@@ -260,9 +273,7 @@ def _branch(
         cross[1, i] = squares[root, order[i]]
     bases[1] = -prices[root]
     smallest = np.empty(size)
-    best = min(known, -TINY)
     unseen = 0.0
-    chosen[0] = -1
     seen = 0
     depth = 1
     place = 0
