@@ -17,8 +17,8 @@ LARGEST_TABLE = 5_000
 SMOOTH = 0.6
 """Weight of the best prices so far among those that are tried next."""
 
-NODES = 500
-MORE, MOST = 8, 1_000_000
+NODES = 3_000
+MORE, MOST = 8, 3_000_000
 """Sets of rows looked at for one row and one size of its group: at first, how many times more if
 that is not enough, and at the most."""
 
@@ -38,7 +38,7 @@ def group_bound(x: Matrix, k: int, seconds: float) -> tuple[float, int]:
     k : int
         Least group size.
     seconds : float
-        When to stop; what was found by then is a bound, too.
+        When to stop, once there are groups to start from; what was found by then is a bound, too.
 
     Returns
     -------
@@ -71,11 +71,11 @@ def group_bound(x: Matrix, k: int, seconds: float) -> tuple[float, int]:
     >>> round(bound, 6)
     2.5
     """
-    deadline = time.monotonic() + seconds
     n = len(x)
     squares = all_squares(np.ascontiguousarray(x))
     nearest_sums = _nearest_sums(squares, k)
     labels = search(x, mdav(x, k), k, iterations=20 * (n // k))
+    deadline = time.monotonic() + seconds
     groups = [np.flatnonzero(labels == group) for group in range(labels.max() + 1)]
     close = np.argsort(squares, axis=1, kind="stable")[:, : min(k + 1, n)]
     groups += [np.unique(row[:size]) for row in close for size in range(k, row.size + 1)]
@@ -272,13 +272,17 @@ def _branch(
     for i in range(count):
         cross[1, i] = squares[root, order[i]]
     bases[1] = -prices[root]
+    bounds = np.full(size + 1, base + values[ranks[size - 2]])
     smallest = np.empty(size)
     unseen = 0.0
     seen = 0
     depth = 1
     place = 0
     while depth > 0:
-        if place >= count or count - place < size - depth:
+        if seen > nodes and place < count:
+            unseen = min(unseen, bounds[depth])
+            place = count
+        if count - place < size - depth:
             depth -= 1
             place = path[depth] + 1
             continue
@@ -311,17 +315,14 @@ def _branch(
         bound = base
         for i in range(held):
             bound += smallest[i]
-        if held < wanted or bound >= best:
-            place += 1
-            continue
         seen += 1
-        if seen > nodes:
-            unseen = min(unseen, bound)
+        if held < wanted or bound >= best:
             place += 1
             continue
         path[depth] = place
         depth += 1
         bases[depth] = base
+        bounds[depth] = bound
         for i in range(place + 1, count):
             cross[depth, i] = cross[depth - 1, i] + squares[row, order[i]]
         place += 1
