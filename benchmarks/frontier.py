@@ -80,7 +80,7 @@ def section(seconds: float = 10.0) -> str:
     cells = measured(seconds)
     PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_bytes(as_png(_picture(cells), scale=1.5))
-    budgets = [budget for budget in (1.0, 10.0) if budget <= seconds] or [seconds]
+    budgets = sorted({min(1.0, seconds), seconds})
     heads = "".join(f" best, {budget:g} s |" for budget in budgets)
     lines = []
     for cell in cells:
@@ -177,7 +177,7 @@ def _picture(cells: list[Cell]) -> Figure:
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("{x:g}")
     panels[0].set_ylabel("IL, %")
-    panels[0].legend(loc="center right")
+    panels[-1].legend(loc="upper right")
     return drawing
 
 

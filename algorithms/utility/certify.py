@@ -22,6 +22,9 @@ MORE, MOST = 8, 3_000_000
 """Sets of rows looked at for one row and one size of its group: at first, how many times more if
 that is not enough, and at the most."""
 
+PATIENCE = 4
+"""Rounds without a better bound after which more sets of rows are looked at."""
+
 CLOSE = 1e-4
 """Part of the programme's value that the bound may lack in the end."""
 
@@ -83,14 +86,18 @@ def group_bound(x: Matrix, k: int, seconds: float) -> tuple[float, int]:
     costs = [_sse(x, group) for group in groups]
     # the prices of the neighbour bound, which no group can beat
     centre = nearest_sums[:, k - 1] / (2 * k)
-    best, rounds, nodes, smooth = float(centre.sum()), 0, NODES, SMOOTH
+    best, rounds, nodes, smooth, stale = float(centre.sum()), 0, NODES, SMOOTH, 0
     prices = _prices(n, groups, costs, deadline)
     while prices is not None and best < (1.0 - CLOSE) * prices.sum():
         tried = smooth * centre + (1.0 - smooth) * prices
         found, bound = _tested(squares, nearest_sums, tried, k, nodes, deadline)
         rounds += 1
         if bound > best:
-            best, centre = bound, tried
+            best, centre, stale = bound, tried, 0
+        else:
+            stale += 1
+        if stale == PATIENCE:
+            nodes, stale = min(2 * nodes, MOST), 0
         if _useful(x, found, prices):
             groups += found
             costs += [_sse(x, group) for group in found]
@@ -99,7 +106,7 @@ def group_bound(x: Matrix, k: int, seconds: float) -> tuple[float, int]:
         elif smooth > 0.0:
             smooth = 0.0  # test the prices of the programme themselves
         elif nodes < MOST:
-            nodes *= MORE
+            nodes = min(MORE * nodes, MOST)
         else:
             break
         if time.monotonic() > deadline:
