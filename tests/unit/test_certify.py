@@ -88,6 +88,7 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_nodes(
     x = np.random.default_rng(1).normal(size=(12 if COMPILED else 8, 2))
     full, _ = group_bound(x, 3, LONG)
     monkeypatch.setattr(certify, "NODES", 1)
+    monkeypatch.setattr(certify, "PATIENCE", 1)
     assert group_bound(x, 3, LONG)[0] == pytest.approx(full, rel=2e-4)
     monkeypatch.setattr(certify, "MOST", 1)
     assert 0.0 < group_bound(x, 3, LONG)[0] <= full * (1.0 + 2e-4)
