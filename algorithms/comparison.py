@@ -45,6 +45,8 @@ class Comparison:
         Columns that are published as they are and that an attacker would want to learn.
     bound_rounds : int
         Rounds spent on a stronger bound on what any method must lose; 0 for the plain one.
+    certify_seconds : float
+        Seconds spent on a bound close to the optimum; 0 for none.
     """
 
     original: Matrix
@@ -53,6 +55,7 @@ class Comparison:
     k: int
     confidential: Mapping[str, Codes] = field(default_factory=dict)
     bound_rounds: int = 0
+    certify_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.original.shape == self.published.shape == self.unrounded.shape:

@@ -11,6 +11,9 @@ from algorithms.measures import MEASURES
 from algorithms.types import Matrix
 from algorithms.utility.moments import SHARES, mean_changes, quantile_changes, variance_ratios
 
+NEAR = 1.1
+"""Ratio to the proven least below which the distance from the optimum is told in per cent."""
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -54,10 +57,14 @@ class Evaluation:
         said = f"this file loses {found['il']:.4f} %"
         if "il_over_bound" not in found:
             return said + (rounding if found["rounding"] else "")
-        return (
-            f"no method could lose less than {found['il_bound']:.4f} %; {said}, at most "
-            f"{found['il_over_bound']:.2f} times the optimum"
-            + (rounding if found["rounding"] else "")
+        ratio = found["il_over_bound"]
+        near = (
+            f"within {100.0 * (ratio - 1.0):.2f} % of the optimum"
+            if ratio < NEAR
+            else f"at most {ratio:.2f} times the optimum"
+        )
+        return f"no method could lose less than {found['il_bound']:.4f} %; {said}, {near}" + (
+            rounding if found["rounding"] else ""
         )
 
 

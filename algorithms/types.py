@@ -1,5 +1,6 @@
 """What travels between the algorithms."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +23,22 @@ Mask = NDArray[np.bool_]
 Order = NDArray[np.int64]
 """A path through the records: row numbers, each exactly once."""
 
+Watch = Callable[[int, float], None]
+"""Told, now and then, how many iterations a search has made and the share of its budget spent."""
+
 
 @dataclass(frozen=True, eq=False)
 class Partition:
     """Groups of at least ``k`` records; one that exists has been counted.
+
+    Attributes
+    ----------
+    labels : Labels of shape (n,)
+        The group of each record.
+    k : int
+        Smallest group allowed.
+    iterations : int, optional
+        How many iterations the search made that found it; none if there was no search.
 
     Raises
     ------
@@ -44,6 +57,7 @@ class Partition:
 
     labels: Labels
     k: int
+    iterations: int | None = None
 
     def __post_init__(self) -> None:
         if self.labels.ndim != 1 or self.labels.size == 0 or self.labels.min() < 0:

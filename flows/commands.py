@@ -7,7 +7,7 @@ import getpass
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,10 +27,10 @@ def run(options: argparse.Namespace) -> int:
     spec = _settled(options)
     display.warnings(spec)
     _quieten_prefect()
-    with display.stages(spec) as listener:
+    with display.stages(spec) as (listener, watcher):
         from flows.release import release
 
-        with _listening(listener) as outcomes, _prefect_faults_in_words():
+        with _listening(listener, watcher) as outcomes, _prefect_faults_in_words():
             release(
                 spec,
                 dry_run=options.dry_run,
@@ -72,21 +72,20 @@ def _settled(options: argparse.Namespace) -> ReleaseSpec:
 
 
 @contextmanager
-def _listening(listener: Listener | None = None) -> Iterator[list[Outcome]]:
-    """Hear of stages and of how the run ended."""
+def _listening(
+    listener: Listener | None = None, watcher: Callable[[float], None] | None = None
+) -> Iterator[list[Outcome]]:
+    """Hear of stages, of how far a search is, and of how the run ended."""
     from flows.outcome import observers
-    from tasks.stage import listeners
+    from tasks.stage import heard
 
     outcomes: list[Outcome] = []
     observers.append(outcomes.append)
-    if listener is not None:
-        listeners.append(listener)
     try:
-        yield outcomes
+        with heard(listener, watcher):
+            yield outcomes
     finally:
         observers.pop()
-        if listener is not None:
-            listeners.remove(listener)
 
 
 def _ended(outcomes: list[Outcome]) -> int:
@@ -120,14 +119,13 @@ def explore(options: argparse.Namespace) -> int:
         from flows.explore import explore, observers, outcomes
         from tasks.explore.cell import Cell, recommendation
         from tasks.explore.outputs import PAGE, write_choice
-        from tasks.stage import listeners
+        from tasks.stage import heard
 
         found: list[tuple[list[Cell], ReleaseError | None]] = []
-        listeners.append(listener)
         observers.append(observer)
         outcomes.append(lambda cells, error: found.append((cells, error)))
         try:
-            with _prefect_faults_in_words():
+            with heard(listener), _prefect_faults_in_words():
                 explore(
                     spec,
                     folder.absolute(),
@@ -139,7 +137,6 @@ def explore(options: argparse.Namespace) -> int:
                     return_state=True,
                 )
         finally:
-            listeners.remove(listener)
             observers.pop()
             outcomes.pop()
     if not found:

@@ -52,8 +52,8 @@ def fault(error: ReleaseError) -> None:
 
 
 @contextmanager
-def stages(spec: ReleaseSpec) -> Iterator[Listener]:
-    """Show each stage while it runs, and its seconds when it has passed."""
+def stages(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[float], None]]]:
+    """Show each stage while it runs, how far a search is, and the seconds of what has passed."""
     console = Console(highlight=False)
     how = spec.microaggregation
     console.print(
@@ -70,9 +70,11 @@ def stages(spec: ReleaseSpec) -> Iterator[Listener]:
         started = time.monotonic()
         bar = progress.add_task("starting Prefect", total=None)
         begun = False
+        running = ""
 
         def listener(name: str, seconds: float | None) -> None:
-            nonlocal begun
+            nonlocal begun, running
+            running = name
             if not begun:
                 progress.console.print(f"  {'start':<16}{time.monotonic() - started:8.2f} s")
                 begun = True
@@ -81,7 +83,10 @@ def stages(spec: ReleaseSpec) -> Iterator[Listener]:
             else:
                 progress.console.print(f"  {name:<16}{seconds:8.2f} s")
 
-        yield listener
+        def watcher(share: float) -> None:
+            progress.update(bar, description=f"{running}: {share:.0%} of the search")
+
+        yield listener, watcher
 
 
 @contextmanager

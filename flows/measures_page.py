@@ -31,6 +31,12 @@ A stronger bound splits each pair's d² unevenly between its two records, with w
 the *k* - 1 smallest weighted distances of each record; any weights give a proven bound, and good ones are sought by
 ascent. A spec asks for it with `evaluation: {bound_rounds: 400}`; the rounds are the budget, so that the same spec
 gives the same figure on every machine. It then takes the place of the plain bound in certificate, report and map.
+
+The strongest bound is the value of a linear programme that may choose fractions of groups, with a column for every
+group of *k* to 2*k* - 1 records. Columns are generated where a group costs less than the prices of its records,
+and whatever prices are reached in time prove a bound. A spec asks for it with `evaluation: {certify_seconds: 60}`, for
+tables of up to 5,000 records; on the benchmark sets it proves groups of up to five records to be near the optimum.
+How far it gets depends on the machine, and the notes of the evaluation tell how many rounds were made.
 """
 
 ESTIMATES = """

@@ -128,6 +128,9 @@ def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> 
     data = standardise(table.frame, spec.columns)
     paths = order(data, spec.microaggregation)
     partitions = microaggregate(data, spec.microaggregation, paths)
+    made = [groups.iterations for groups in partitions if groups.iterations is not None]
+    if made:
+        record["iterations"] = made if spec.microaggregation.each_column else made[0]
     masked = round_integers(table.frame, partitions, spec.columns)
     evaluation = evaluate(table.frame, masked, partitions, spec)
     get_run_logger().info("%s", evaluation)

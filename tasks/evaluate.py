@@ -29,5 +29,6 @@ def evaluate(
         k=spec.microaggregation.k,
         confidential={name: codes_of(masked[name]) for name in columns.confidential},
         bound_rounds=spec.evaluation.bound_rounds,
+        certify_seconds=spec.evaluation.certify_seconds,
     )
     return evaluation.evaluate(files)

@@ -1,11 +1,12 @@
 """Groups similar records."""
 
 from algorithms.microaggregation import METHODS
+from algorithms.microaggregation.best import refine
 from algorithms.microaggregation.partition import partition
 from algorithms.microaggregation.recut import recut
 from algorithms.types import Order, Partition
 from expectations.spec import Microaggregation
-from tasks.stage import stage
+from tasks.stage import stage, watchers
 from tasks.standardise import Standardised
 
 
@@ -28,6 +29,21 @@ def microaggregate(
 
 def _group(data: Standardised, spec: Microaggregation, path: Order | None) -> Partition:
     groups = partition(
-        data.x, spec.k, METHODS[spec.method], order=path, grid=data.grid, **spec.options
+        data.x,
+        spec.k,
+        METHODS[spec.method],
+        order=path,
+        grid=data.grid,
+        watch=_tell,
+        **spec.options,
     )
-    return recut(data.x, groups, data.grid) if spec.recut else groups
+    if spec.recut:
+        groups = recut(data.x, groups, data.grid)
+    if spec.refine is not None:
+        groups = refine(data.x, groups, data.grid, _tell, **spec.refine)
+    return groups
+
+
+def _tell(_made: int, share: float) -> None:
+    for watcher in watchers:
+        watcher(share)

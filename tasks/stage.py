@@ -2,7 +2,8 @@
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -25,6 +26,27 @@ Listener = Callable[[str, float | None], None]
 """Told the name of a stage when it starts, and its seconds when it has ended."""
 
 listeners: list[Listener] = []
+
+watchers: list[Callable[[float], None]] = []
+"""Told what share of its budget a search has spent, while it runs."""
+
+
+@contextmanager
+def heard(
+    listener: Listener | None = None, watcher: Callable[[float], None] | None = None
+) -> Iterator[None]:
+    """Let someone hear of stages and searches for a while."""
+    if listener is not None:
+        listeners.append(listener)
+    if watcher is not None:
+        watchers.append(watcher)
+    try:
+        yield
+    finally:
+        if listener is not None:
+            listeners.remove(listener)
+        if watcher is not None:
+            watchers.remove(watcher)
 
 
 def stage(

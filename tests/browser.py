@@ -121,7 +121,7 @@ class Browser:
         found = f"""(() => {{
             const all = [...document.querySelectorAll({json.dumps(selector)})].filter(
                 e => e.offsetParent !== null
-                && ({json.dumps(text)} === "" || (e.innerText || "").trim() === {json.dumps(text)}));
+                && ["", (e.innerText || "").trim()].includes({json.dumps(text)}));
             const e = all[{"all.length - 1" if last else "0"}];
             if (!e) return null;
             e.scrollIntoView({{block: "center"}});

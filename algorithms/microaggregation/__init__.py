@@ -7,6 +7,7 @@ METHODS: Registry[Method] = Registry(
     __name__,
     "method",
     (
+        "best",
         "cbfs",
         "cvmdav",
         "dba1",

@@ -20,9 +20,13 @@ class Method:
         Whether it reads the records in the order in which they come, and so needs an ordering.
     as_published : bool
         Whether it weighs what rounding will lose: ``run(x, k, grid, *, options) -> labels``.
+    searches : bool
+        Whether it searches until its budget is spent, and tells how far it is:
+        ``run(x, k, grid, watch, *, options) -> labels``.
     """
 
     run: Callable[..., Labels]
     paper: str
     along_path: bool = False
     as_published: bool = False
+    searches: bool = False

@@ -70,4 +70,5 @@ def walk_inside(
             last = left[best]
             order[place] = last
             place += 1
-            left[best : held - 1] = left[best + 1 : held].copy()
+            for i in range(best, held - 1):
+                left[i] = left[i + 1]

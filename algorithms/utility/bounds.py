@@ -1,17 +1,10 @@
 """Lower bounds on the loss of any partition into groups of at least k."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from algorithms._jit import kernel
-from algorithms.types import Integers, Labels, Matrix
-
-LEAF = 128
-"""Rows measured together: more cost distances, fewer cost boxes."""
-
-BLOCK = 2**22
-"""Neighbours held together, few enough to bound memory."""
+from algorithms._neighbours import nearest_rows
+from algorithms.types import Labels, Matrix
 
 CANDIDATES = 2**22
 """Neighbours looked at altogether: all of some 2,000 rows, 41 of each of 100,000."""
@@ -53,7 +46,7 @@ def neighbour_bound(x: Matrix, k: int) -> float:
         return 0.0
     x = _few_copies(x, k)
     costs = np.empty(len(x))
-    for rows, squares, _ in _nearest(x, k, k):
+    for rows, squares, _ in nearest_rows(x, k, k):
         costs[rows] = squares[:, 1:].sum(axis=1)
     return float(costs.sum()) / (2 * k)
 
@@ -113,7 +106,7 @@ def weighted_bound(x: Matrix, k: int, *, rounds: int = 400, neighbours: int | No
     count = min(max(neighbours, k - 1), n) + 1
     equal_shares, highest = np.empty(n), np.empty(n)
     blocks = []
-    for rows, squares, others in _nearest(x, k, count):
+    for rows, squares, others in nearest_rows(x, k, count):
         equal_shares[rows] = squares[:, 1:k].sum(axis=1)
         highest[rows] = np.minimum(squares[:, k - 1], squares[:, -1] / 2.0)
         close = squares < 2.0 * highest[rows, np.newaxis]
@@ -139,122 +132,6 @@ def _few_copies(x: Matrix, k: int) -> Matrix:
     first_copy = np.flatnonzero(fresh)[fresh.cumsum() - 1]
     few: Matrix = x[np.arange(len(x)) - first_copy < k]
     return few
-
-
-def _nearest(x: Matrix, k: int, count: int) -> Iterator[tuple[Integers, Matrix, Integers]]:
-    """Find the ``count`` nearest rows of each row, itself included, some rows at a time.
-
-    Those at twice the squared distance of the ``k``-th, or farther, may be left out: the distances
-    of rows that are missing at the end are infinite.
-    """
-    leaves = _leaves(x)
-    rows = np.concatenate(leaves)
-    ends = np.cumsum([len(leaf) for leaf in leaves])
-    starts = np.concatenate([[0], ends])
-    columns = x[rows].T.copy(order="C")
-    low = np.minimum.reduceat(columns, starts[:-1], axis=1)
-    high = np.maximum.reduceat(columns, starts[:-1], axis=1)
-    step = max(BLOCK // (LEAF * count), 1)
-    for first in range(0, len(leaves), step):
-        last = min(first + step, len(leaves))
-        squares, others = _search(columns, starts, low, high, first, last, k, count)
-        yield rows[starts[first] : starts[last]], squares, rows[others]
-
-
-def _leaves(x: Matrix) -> list[Integers]:
-    """Halve the rows along their widest column, until few are left in each leaf."""
-    leaves = []
-    waiting = [np.arange(len(x))]
-    while waiting:
-        rows = waiting.pop()
-        if len(rows) <= LEAF:
-            leaves.append(rows)
-            continue
-        points = x[rows]
-        half = len(rows) // 2
-        split = np.argpartition(points[:, np.ptp(points, axis=0).argmax()], half)
-        waiting += [rows[split[half:]], rows[split[:half]]]
-    return leaves
-
-
-@kernel
-def _search(
-    columns: Matrix,
-    starts: Labels,
-    low: Matrix,
-    high: Matrix,
-    first: int,
-    last: int,
-    k: int,
-    count: int,
-) -> tuple[Matrix, Labels]:
-    """Find the nearest rows of those in the leaves from ``first`` to ``last``.
-
-    Each leaf's rows go together through all leaves, the closest first, by the distance between the
-    boxes around them. Box distances are summed like distances and so never exceed them, not even by
-    rounding.
-    """
-    offset = starts[first]
-    held = starts[last] - offset
-    squares = np.full((held, count), np.inf)
-    others = np.zeros((held, count), dtype=np.int64)
-    reach = np.full(held, np.inf)
-    apart = np.empty(starts.size - 1)
-    from_box = np.empty(LEAF)
-    from_row = np.empty(LEAF)
-    for leaf in range(first, last):
-        start, stop = starts[leaf], starts[leaf + 1]
-        my_reach = reach[start - offset : stop - offset]
-        _measure(low, high, 0, apart.size, low[:, leaf], high[:, leaf], apart)
-        apart[leaf] = -1.0
-        for other in np.argsort(apart):
-            if apart[other] >= my_reach.max():
-                break
-            begin, end = starts[other], starts[other + 1]
-            _measure(columns, columns, start, stop, low[:, other], high[:, other], from_box)
-            for i in range(stop - start):
-                if from_box[i] < my_reach[i]:
-                    point = columns[:, start + i]
-                    _measure(columns, columns, begin, end, point, point, from_row)
-                    row = start - offset + i
-                    found = from_row[: end - begin]
-                    my_reach[i] = _keep(found, begin, squares[row], others[row], my_reach[i], k)
-    return squares, others
-
-
-@kernel
-def _measure(
-    bottoms: Matrix, tops: Matrix, begin: int, end: int, bottom: Matrix, top: Matrix, out: Matrix
-) -> None:
-    """Write the squared distances of some boxes to one box; a row is a box of no size."""
-    total = out[: end - begin]
-    total[:] = 0.0
-    for j in range(bottoms.shape[0]):
-        lows, highs = bottoms[j, begin:end], tops[j, begin:end]
-        floor, ceiling = bottom[j], top[j]
-        for i in range(total.size):
-            gap = max(max(lows[i] - ceiling, floor - highs[i]), 0.0)
-            total[i] += gap * gap
-
-
-@kernel
-def _keep(
-    found: Matrix, begin: int, squares: Matrix, others: Labels, reach: float, k: int
-) -> float:
-    """Sort what was found within reach, from row ``begin`` on, in among the nearest so far."""
-    size = int(np.searchsorted(squares, np.inf))
-    for i in range(found.size):
-        if found[i] < reach:
-            place = min(size, squares.size - 1)
-            size += 1
-            while place > 0 and squares[place - 1] > found[i]:
-                squares[place] = squares[place - 1]
-                others[place] = others[place - 1]
-                place -= 1
-            squares[place] = found[i]
-            others[place] = begin + i
-            reach = min(squares[-1], 2.0 * squares[k - 1])
-    return reach
 
 
 @kernel

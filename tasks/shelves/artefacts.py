@@ -24,7 +24,7 @@ from tasks.explore.table import rows_of
 from tasks.shelves.audit import Audit
 from tasks.shelves.history import MOST_PERIODS, Past, history, latest
 from tasks.shelves.register import REPORT
-from tasks.stage import listeners
+from tasks.stage import heard
 
 STAGES = (
     "ingest", "validate", "standardise", "order", "microaggregate", "round_integers", "evaluate",
@@ -43,24 +43,31 @@ def harmless() -> Iterator[None]:
 
 @contextmanager
 def progress(dataset: str) -> Iterator[None]:
-    """Show how far a release has come, stage by stage."""
-    shown = None
+    """Show how far a release has come, stage by stage, and within a search."""
+    shown: Any = None
+    done, told = 0, 0.0
     with harmless():
         shown = create_progress_artifact(
             progress=0.0, key=f"release-progress-{dataset}", description=f"Release of {dataset}"
         )
 
-    def listener(name: str, seconds: float | None) -> None:
-        if shown is not None and name in STAGES:
-            done = STAGES.index(name) + (seconds is not None)
+    def show(share: float) -> None:
+        nonlocal told
+        percent = round(100.0 * (done + share) / len(STAGES), 1)
+        # each call costs the server some milliseconds
+        if shown is not None and (share in (0.0, 1.0) or percent >= told + 1.0):
+            told = percent
             with harmless():
-                update_progress_artifact(shown, progress=round(100.0 * done / len(STAGES), 1))  # type: ignore[arg-type]
+                update_progress_artifact(shown, progress=percent)
 
-    listeners.append(listener)
-    try:
+    def listener(name: str, seconds: float | None) -> None:
+        nonlocal done
+        if name in STAGES:
+            done = STAGES.index(name)
+            show(0.0 if seconds is None else 1.0)
+
+    with heard(listener, show):
         yield
-    finally:
-        listeners.remove(listener)
 
 
 def show_measures(spec: ReleaseSpec, sentence: str, verdicts: Sequence[Verdict]) -> None:

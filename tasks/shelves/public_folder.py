@@ -187,6 +187,7 @@ def describe(
             "ordering_options": how.ordering_options,
             "options": how.options,
             "recut": how.recut,
+            "refine": how.refine,
             "each_column": how.each_column,
             "integers": list(spec.columns.integers),
             "decimals": spec.columns.decimals,

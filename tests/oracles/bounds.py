@@ -1,5 +1,7 @@
 """The best of all partitions, one by one, and bounds from all pairs."""
 
+import itertools
+
 import numpy as np
 from scipy.optimize import linprog
 
@@ -44,3 +46,32 @@ def best_weighted_bound(x: Matrix, k: int) -> float:
     meets[first, pairs] = meets[second, pairs] = 1.0
     found = linprog(squares(x)[first, second], -meets, np.full(n, 1.0 - k), bounds=(0.0, 1.0))
     return float(found.fun) / k
+
+
+def all_groups(x: Matrix, k: int) -> list[tuple[tuple[int, ...], float]]:
+    """List every group of ``k`` to ``2k - 1`` rows, and its SSE."""
+    return [
+        (group, float(((x[list(group)] - x[list(group)].mean(axis=0)) ** 2).sum()))
+        for size in range(k, min(2 * k - 1, len(x)) + 1)
+        for group in itertools.combinations(range(len(x)), size)
+    ]
+
+
+def fractional_sse(x: Matrix, k: int) -> float:
+    """Choose fractions of groups that hold each row once, at the least SSE."""
+    groups = all_groups(x, k)
+    holds = np.array([[float(row in group) for group, _ in groups] for row in range(len(x))])
+    solved = linprog([cost for _, cost in groups], A_eq=holds, b_eq=np.ones(len(x)))
+    return float(solved.fun)
+
+
+def shortfalls(x: Matrix, k: int, prices: Matrix) -> Matrix:
+    """Find by how much the groups that each row answers for cost less than their prices."""
+    squares = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
+    short = np.zeros(len(x))
+    for group, cost in all_groups(x, k):
+        members = list(group)
+        shares = squares[np.ix_(members, members)].sum(axis=1) / (2 * len(members))
+        row = members[int((shares - prices[members]).argmin())]
+        short[row] = min(short[row], cost - prices[members].sum())
+    return short

@@ -68,6 +68,12 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
         {"microaggregation": {"method": "mhm", "ordering": "zscore", "recut": True}},
         "method 'mhm' cuts a path already: drop recut",
     ),
+    ({"microaggregation": {"method": "best", "refine": {}}}, "refines its groups already: drop"),
+    (
+        {"microaggregation": {"refine": {"rounds": 3}}},
+        "rounds: no such key; the options of 'refine' are: iterations, seconds, seed",
+    ),
+    ({"microaggregation": {"refine": {"iterations": -1}}}, "iterations: must be greater"),
     (
         {
             "microaggregation": {

@@ -18,7 +18,7 @@ from tasks.judge import judge
 from tasks.microaggregate import microaggregate
 from tasks.order import order
 from tasks.round_integers import round_integers
-from tasks.stage import CONFIDENTIAL, announced, guarded, listeners, stage
+from tasks.stage import CONFIDENTIAL, announced, guarded, listeners, stage, watchers
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request
@@ -253,6 +253,24 @@ def test_recutting_never_loses_more_of_what_is_published(request_of: Request) ->
         )
         assert after.measures["il"] <= before.measures["il"] + 1e-9
         assert after.measures["k"] >= k
+
+
+def test_refining_never_loses_more_of_what_is_published(request_of: Request) -> None:
+    rng = np.random.default_rng(3)
+    rows = [f"{i},z,{rng.integers(9)},{rng.normal():.3f}," for i in range(60)]
+    request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
+    shares: list[float] = []
+    watchers.append(shares.append)
+    try:
+        *_, before = masked_table(request_of, microaggregation={"method": "mdav_generic"})
+        *_, after = masked_table(
+            request_of,
+            microaggregation={"method": "mdav_generic", "refine": {"iterations": 50}},
+        )
+    finally:
+        watchers.remove(shares.append)
+    assert after.measures["il"] < before.measures["il"]
+    assert shares[-1] == 1.0
 
 
 def test_a_stronger_bound_is_found_where_the_spec_grants_rounds(request_of: Request) -> None:

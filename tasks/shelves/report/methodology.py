@@ -135,6 +135,9 @@ def _done(package: Mapping[str, Any]) -> Html:
         steps.append(
             ("Cut anew", "The groups were cut anew along the path through them, at the least loss.")
         )
+    if claims.get("refine") is not None:
+        method = METHODS["best"]
+        steps.append(_step("Refinement", "best", claims["refine"], method.run, method.paper))
     if claims["each_column"]:
         steps.append(("Each column", "Every averaged column was grouped on its own."))
     rounded = [*claims["integers"], *claims["decimals"]]

@@ -1,0 +1,303 @@
+"""Groups that change: their members, their averages and what they lose, and the way back.
+
+A round of changes is kept in a journal until it is known whether it pays; if not, the groups are
+put back as they were. Whatever is known of a group is computed anew from its members when these
+change, so that no rounding error outlives a move.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from algorithms._jit import kernel
+from algorithms.cutting import off_grid
+from algorithms.rounding.grid import Grid
+from algorithms.types import Labels, Mask, Matrix
+
+JOURNAL = 64
+"""Groups that may change in one round."""
+
+TOGETHER = 6
+"""Groups that are dissolved in one round, at the most."""
+
+ROUND, TOUCHED, SPARE, RUINED, FREE, FIRST, WAITING, SOUGHT, RANDOM, RANDOM_TOO = range(10)
+"""Places of ``Groups.counts``."""
+
+K, ROUNDED = range(2)
+"""Places of ``Groups.facts``."""
+
+Number = int | np.int64
+"""A group; typed as it is in an array, for a kernel is compiled once for each type it is given."""
+
+
+class Groups(NamedTuple):
+    """A partition that is being improved, with room for ``n // k`` groups of up to ``2k`` records.
+
+    Attributes
+    ----------
+    x : Matrix of shape (n, d)
+        Standardised records.
+    near : Labels of shape (n, neighbours)
+        The nearest other records of each, the nearest first.
+    facts : Labels of shape (2,)
+        The smallest group allowed, and whether averages will be rounded.
+    origin, step : Matrix of shape (d,)
+        The values that can be published, as in a ``Grid``.
+    labels, places : Labels of shape (n,)
+        The group of each record, and where it stands among its members.
+    away : Matrix of shape (n,)
+        Squared distance of each record from the average of its group.
+    members, sizes : Labels of shape (groups, 2k) and (groups,)
+        The records of each group, and how many they are; none where a number is not used.
+    centres : Matrix of shape (groups, d)
+        Averages.
+    costs, rounding : Matrix of shape (groups,)
+        What each group loses if it is published, and the part of it that rounding makes.
+    spare : Labels of shape (groups,)
+        Numbers that are not used.
+    marks, seen : Labels of shape (groups,)
+        The last round in which each group changed, and the last search that met it.
+    touched, kept_sizes, kept : Labels of shape (JOURNAL,), (JOURNAL,) and (JOURNAL, 2k)
+        The groups that changed in this round, and their members before it.
+    before : Matrix of shape (1,)
+        What those lost before.
+    ruined, free : Labels of shape (2 TOGETHER,) and (2k TOGETHER,)
+        Numbers of groups that are dissolved, and their records.
+    queue, queued : Labels and Mask of shape (n,)
+        Records for which a move is still to be sought.
+    counts : Labels of shape (10,)
+        Number of the round; groups touched, numbers spare, groups dissolved and records of theirs;
+        the queue's first place and its length; searches for a move; the state of the random
+        numbers.
+    """
+
+    x: Matrix
+    near: Labels
+    facts: Labels
+    origin: Matrix
+    step: Matrix
+    labels: Labels
+    places: Labels
+    away: Matrix
+    members: Labels
+    sizes: Labels
+    centres: Matrix
+    costs: Matrix
+    rounding: Matrix
+    spare: Labels
+    marks: Labels
+    seen: Labels
+    touched: Labels
+    kept_sizes: Labels
+    kept: Labels
+    before: Matrix
+    ruined: Labels
+    free: Labels
+    queue: Labels
+    queued: Mask
+    counts: Labels
+
+
+def groups_of(
+    x: Matrix, near: Labels, labels: Labels, k: int, grid: Grid | None, seed: int
+) -> Groups:
+    """Take up a partition into groups of ``k`` to ``2k - 1`` records."""
+    n, d = x.shape
+    room = n // k + 1  # the number of a group that was dissolved is not spare before the round ends
+    origin = np.zeros(d) if grid is None else grid.origin
+    step = np.zeros(d) if grid is None else grid.step
+    counts = np.zeros(10, dtype=np.int64)
+    counts[RANDOM:] = np.random.default_rng(seed).integers(1, 2**31 - 250, 2)
+    groups = Groups(
+        x=np.ascontiguousarray(x),
+        near=near,
+        facts=np.array([k, step.any()], dtype=np.int64),
+        origin=origin,
+        step=step,
+        labels=labels.copy(),
+        places=np.zeros(n, dtype=np.int64),
+        away=np.zeros(n),
+        members=np.zeros((room, 2 * k), dtype=np.int64),
+        sizes=np.zeros(room, dtype=np.int64),
+        centres=np.zeros((room, d)),
+        costs=np.zeros(room),
+        rounding=np.zeros(room),
+        spare=np.zeros(room, dtype=np.int64),
+        marks=np.zeros(room, dtype=np.int64),
+        seen=np.zeros(room, dtype=np.int64),
+        touched=np.zeros(JOURNAL, dtype=np.int64),
+        kept_sizes=np.zeros(JOURNAL, dtype=np.int64),
+        kept=np.zeros((JOURNAL, 2 * k), dtype=np.int64),
+        before=np.zeros(1),
+        ruined=np.zeros(2 * TOGETHER, dtype=np.int64),
+        free=np.zeros(2 * k * TOGETHER, dtype=np.int64),
+        queue=np.zeros(n, dtype=np.int64),
+        queued=np.zeros(n, dtype=np.bool_),
+        counts=counts,
+    )
+    fill(groups)
+    return groups
+
+
+@kernel
+def fill(groups: Groups) -> None:
+    """List the members of all groups, from the labels."""
+    for i in range(groups.labels.size):
+        join(groups, i, groups.labels[i])
+    for group in range(groups.sizes.size):
+        if groups.sizes[group] == 0:
+            groups.spare[groups.counts[SPARE]] = group
+            groups.counts[SPARE] += 1
+        else:
+            settle(groups, group)
+
+
+@kernel
+def squared(a: Matrix, i: int, b: Matrix, j: Number) -> float:
+    """Measure the squared distance between a row of one matrix and a row of another."""
+    total = 0.0
+    for c in range(a.shape[1]):
+        difference = a[i, c] - b[j, c]
+        total += difference * difference
+    return total
+
+
+@kernel
+def settle(groups: Groups, group: Number) -> None:
+    """Compute the average of a group, and what it loses."""
+    size = groups.sizes[group]
+    members, centres = groups.members, groups.centres
+    for c in range(centres.shape[1]):
+        total = 0.0
+        for i in range(size):
+            total += groups.x[members[group, i], c]
+        centres[group, c] = total / size
+    cost = 0.0
+    for i in range(size):
+        row = members[group, i]
+        groups.away[row] = squared(groups.x, row, centres, group)
+        cost += groups.away[row]
+    rounding = 0.0
+    if groups.facts[ROUNDED]:
+        for c in range(centres.shape[1]):
+            if groups.step[c] > 0.0:
+                rounding += off_grid(centres[group, c] - groups.origin[c], groups.step[c])
+    groups.rounding[group] = size * rounding
+    groups.costs[group] = cost + size * rounding
+
+
+@kernel
+def join(groups: Groups, row: Number, group: Number) -> None:
+    """Add a record to a group; its average is not computed yet."""
+    place = groups.sizes[group]
+    groups.members[group, place] = row
+    groups.places[row] = place
+    groups.labels[row] = group
+    groups.sizes[group] = place + 1
+
+
+@kernel
+def leave(groups: Groups, row: Number) -> None:
+    """Take a record out of its group; the average of that is not computed yet."""
+    group, place = groups.labels[row], groups.places[row]
+    last = groups.members[group, groups.sizes[group] - 1]
+    groups.members[group, place] = last
+    groups.places[last] = place
+    groups.sizes[group] -= 1
+
+
+@kernel
+def begin(groups: Groups) -> None:
+    """Open the journal for a round."""
+    groups.counts[ROUND] += 1
+    groups.counts[TOUCHED] = 0
+    groups.counts[RUINED] = 0
+    groups.counts[FREE] = 0
+    groups.before[0] = 0.0
+
+
+@kernel
+def touch(groups: Groups, group: Number) -> None:
+    """Enter a group in the journal before it changes."""
+    if groups.marks[group] == groups.counts[ROUND]:
+        return
+    groups.marks[group] = groups.counts[ROUND]
+    entry = groups.counts[TOUCHED]
+    groups.touched[entry] = group
+    groups.kept_sizes[entry] = groups.sizes[group]
+    for i in range(groups.sizes[group]):
+        groups.kept[entry, i] = groups.members[group, i]
+    groups.before[0] += groups.costs[group]
+    groups.counts[TOUCHED] = entry + 1
+
+
+@kernel
+def fresh(groups: Groups) -> int:
+    """Take a number that is not used."""
+    groups.counts[SPARE] -= 1
+    group: int = groups.spare[groups.counts[SPARE]]
+    touch(groups, group)
+    return group
+
+
+@kernel
+def change(groups: Groups) -> float:
+    """Measure how much more is lost than before this round."""
+    lost: float = -groups.before[0]
+    for entry in range(groups.counts[TOUCHED]):
+        lost += groups.costs[groups.touched[entry]]
+    return lost
+
+
+@kernel
+def close(groups: Groups, keep: bool) -> None:
+    """End a round: keep what was changed, or put all groups back as they were."""
+    for entry in range(groups.counts[TOUCHED]):
+        group = groups.touched[entry]
+        if not keep:
+            groups.sizes[group] = 0
+            for i in range(groups.kept_sizes[entry]):
+                join(groups, groups.kept[entry, i], group)
+            if groups.sizes[group] > 0:
+                settle(groups, group)
+        if groups.sizes[group] == 0:
+            groups.costs[group] = 0.0
+            groups.spare[groups.counts[SPARE]] = group
+            groups.counts[SPARE] += 1
+
+
+@kernel
+def enqueue(groups: Groups, row: int) -> None:
+    """Let a move be sought for a record."""
+    if not groups.queued[row]:
+        place = groups.counts[FIRST] + groups.counts[WAITING]
+        groups.queue[place % groups.queue.size] = row
+        groups.queued[row] = True
+        groups.counts[WAITING] += 1
+
+
+@kernel
+def dequeue(groups: Groups) -> int:
+    """Take the record that has waited longest."""
+    row: int = groups.queue[groups.counts[FIRST]]
+    groups.queued[row] = False
+    groups.counts[FIRST] = (groups.counts[FIRST] + 1) % groups.queue.size
+    groups.counts[WAITING] -= 1
+    return row
+
+
+@kernel
+def draw(groups: Groups) -> float:
+    """Draw a number from [0, 1), by two multiplicative generators combined [LEC88]_.
+
+    References
+    ----------
+    .. [LEC88] L'Ecuyer, "Efficient and portable combined random number generators", Commun. ACM 31
+       (1988) 742-751, doi:10.1145/62959.62969.
+    """
+    groups.counts[RANDOM] = groups.counts[RANDOM] * 40014 % 2147483563
+    groups.counts[RANDOM_TOO] = groups.counts[RANDOM_TOO] * 40692 % 2147483399
+    difference: int = groups.counts[RANDOM] - groups.counts[RANDOM_TOO]
+    if difference < 1:
+        difference += 2147483562
+    return (difference - 1) / 2147483562.0

@@ -1,0 +1,171 @@
+"""The search: local moves until none saves anything, then annealing while the budget lasts."""
+
+import math
+import time
+
+import numpy as np
+
+from algorithms._neighbours import neighbours
+from algorithms.cutting import cut_path, cut_whole
+from algorithms.local_search.anneal import anneal, dissolve_everywhere
+from algorithms.local_search.groups import Groups, groups_of
+from algorithms.local_search.moves import descend_everywhere
+from algorithms.microaggregation.divide import split_large
+from algorithms.microaggregation.mdav import mdav
+from algorithms.microaggregation.pool import centroids_of
+from algorithms.microaggregation.recut import recut
+from algorithms.rounding.grid import Grid
+from algorithms.types import Labels, Matrix, Partition, Watch
+
+HOT, COLD = 0.15, 0.005
+"""Temperatures at the start and at the end, in units of what a group loses on average."""
+
+SLICE = 256
+"""Iterations at one temperature, at the least."""
+
+RECUTS = 5
+RECUT_GAIN = 0.01
+RECUT_ROWS = 50_000
+"""How often groups are cut anew before the annealing, what part that must save to be done again,
+and the most records for which it is done at all: a path through more takes too long."""
+
+
+def search(
+    x: Matrix,
+    labels: Labels,
+    k: int,
+    grid: Grid | None = None,
+    *,
+    iterations: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Labels:
+    """Improve groups until the budget is spent; what is published never loses more than before.
+
+    Parameters
+    ----------
+    x : Matrix of shape (n, d)
+        Standardised records.
+    labels : Labels of shape (n,)
+        Groups of at least ``k`` of them.
+    k : int
+        Smallest group allowed.
+    grid : Grid, optional
+        The values that can be published; without it a group is represented by its average.
+    iterations : int, optional
+        Rounds of ruin and recreate; without any budget what ``default_iterations`` says.
+    seconds : float, optional
+        Budget in seconds, the search for neighbours included; the budget ends that is spent first.
+    seed : int
+        Seed of the random numbers.
+    watch : callable, optional
+        Told of the progress.
+    """
+    started = time.monotonic()
+    n, d = x.shape
+    if k == 1:
+        return np.arange(n)
+    if n < 2 * k:
+        return np.zeros(n, dtype=np.int64)
+    if d == 1:
+        return _cut_column(x, k, grid)
+    near = neighbours(x, min(max(10, 3 * k // 2), n - 1))
+    groups = _descend(x, near, _split(x, labels, k), k, grid, seed)
+    if iterations is None and seconds is None:
+        iterations = default_iterations(n, k)
+    unit = math.fsum(groups.costs) / np.count_nonzero(groups.sizes)
+    slice_length = max(SLICE, n // 64)
+    made, least = 0, np.inf
+    while True:
+        loss = math.fsum(groups.costs)
+        if loss < least:
+            best, least = groups.labels.copy(), loss
+        elapsed = time.monotonic() - started
+        share = max(
+            elapsed / seconds if seconds is not None else 0.0,
+            made / iterations if iterations else float(iterations == 0),
+        )
+        if watch is not None:
+            watch(made, min(share, 1.0))
+        if share >= 1.0:
+            break
+        rounds = slice_length if iterations is None else min(slice_length, iterations - made)
+        anneal(groups, rounds, unit * HOT * (COLD / HOT) ** share)
+        made += rounds
+    found = _numbered(best)
+    return found if loss_of(x, found, grid) <= loss_of(x, labels, grid) else labels
+
+
+def default_iterations(n: int, k: int) -> int:
+    """Choose how many iterations are made: some ten seconds on a thousand records.
+
+    An iteration takes a time that grows as k². There are four times the square of the number of
+    groups, at most (3,000,000 + 30 n) / k².
+    """
+    return min(4 * (n // k) ** 2, (3_000_000 + 30 * n) // k**2)
+
+
+def loss_of(x: Matrix, labels: Labels, grid: Grid | None = None) -> float:
+    """Add up the squared distances from what represents each group."""
+    centres = centroids_of(x, labels)
+    if grid is not None:
+        rounded = grid.step > 0.0
+        step, origin = grid.step[rounded], grid.origin[rounded]
+        centres[:, rounded] = np.rint((centres[:, rounded] - origin) / step) * step + origin
+    return float(((x - centres[labels]) ** 2).sum())
+
+
+def _cut_column(x: Matrix, k: int, grid: Grid | None) -> Labels:
+    """Group one column: in their order, records are cut at the least loss of all partitions."""
+    order = np.argsort(x[:, 0], kind="stable")
+    labels = np.empty(len(x), dtype=np.int64)
+    if grid is not None and grid.whole[0]:
+        labels[order] = cut_whole(grid.steps_from_origin(x[order]), k)[0]
+    else:
+        labels[order] = cut_path(x[order], k, grid)[0]
+    return labels
+
+
+def _split(x: Matrix, labels: Labels, k: int) -> Labels:
+    """Split groups of ``2k`` records or more by MDAV."""
+    large = np.flatnonzero(np.bincount(labels)[labels] >= 2 * k)
+    if not large.size:
+        return labels
+    split = labels.copy()
+    split[large] = len(x) + split_large(x[large], labels[large], k, mdav)
+    return _numbered(split)
+
+
+def _descend(
+    x: Matrix, near: Labels, labels: Labels, k: int, grid: Grid | None, seed: int
+) -> Groups:
+    """Make moves until none saves anything; then cut along the path through the groups, and again.
+
+    Cutting anew moves records through a whole chain of groups at once, which rescues bad starts.
+    """
+    best = _descended(groups_of(x, near, labels, k, grid, seed))
+    for _ in range(RECUTS if len(x) <= RECUT_ROWS else 0):
+        cut = recut(x, Partition(_numbered(best.labels), k), grid)
+        groups = _descended(groups_of(x, near, cut.labels, k, grid, seed))
+        before, after = best.costs.sum(), groups.costs.sum()
+        if after < before:
+            best = groups
+        if after >= (1.0 - RECUT_GAIN) * before:
+            break
+    return best
+
+
+def _descended(groups: Groups) -> Groups:
+    descend_everywhere(groups)
+    dissolve_everywhere(groups)
+    return groups
+
+
+def _numbered(labels: Labels) -> Labels:
+    """Give groups numbers from 0 without gaps, in the order of their first records."""
+    _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    numbered: Labels = rank[numbers]
+    return numbered

@@ -1,0 +1,73 @@
+"""Groups measured from scratch, by their definition."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from algorithms.local_search.groups import Groups
+from algorithms.rounding.grid import Grid
+from algorithms.types import Labels, Matrix
+
+
+def loss(rows: Matrix, grid: Grid | None) -> float:
+    """Add up squared distances from the average, or from the point of the grid nearest to it."""
+    centre = rows.mean(axis=0)
+    if grid is not None:
+        for j, (origin, step) in enumerate(zip(grid.origin, grid.step, strict=True)):
+            if step > 0.0:
+                centre[j] = origin + step * round((centre[j] - origin) / step)
+    return float(((rows - centre) ** 2).sum())
+
+
+def total_loss(x: Matrix, labels: Labels, grid: Grid | None) -> float:
+    return sum(loss(x[labels == group], grid) for group in np.unique(labels))
+
+
+def moves(x: Matrix, labels: Labels, k: int, row: int, near: Labels) -> Iterator[Labels]:
+    """Make every move of a row: to the group of a row near it, alone or for one of its members."""
+    home = labels[row]
+    for group in {int(labels[other]) for other in near} - {int(home)}:
+        members = np.flatnonzero(labels == group)
+        for partner in [None, *members]:
+            after = labels.copy()
+            after[row] = group
+            if partner is not None:
+                after[partner] = home
+            if (after == home).sum() >= k:
+                yield after
+
+
+def check(groups: Groups, grid: Grid | None) -> None:
+    """See that everything that is known of groups is what their members say."""
+    x, k = groups.x, int(groups.facts[0])
+    assert sorted(np.unique(groups.labels)) == np.flatnonzero(groups.sizes).tolist()
+    spare = groups.spare[: groups.counts[2]]
+    assert sorted(spare) == np.flatnonzero(groups.sizes == 0).tolist()
+    assert not groups.queued.any()
+    for group in np.unique(groups.labels):
+        members = np.flatnonzero(groups.labels == group)
+        assert k <= members.size < 2 * k
+        assert sorted(groups.members[group, : groups.sizes[group]]) == members.tolist()
+        assert (groups.members[group, groups.places[members]] == members).all()
+        np.testing.assert_allclose(groups.centres[group], x[members].mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(groups.costs[group], loss(x[members], grid), atol=1e-9)
+        away = ((x[members] - x[members].mean(axis=0)) ** 2).sum(axis=1)
+        np.testing.assert_allclose(groups.away[members], away, atol=1e-9)
+
+
+def least_loss(x: Matrix, k: int, grid: Grid | None) -> float:
+    """Try every partition into groups of ``k`` to ``2k - 1``."""
+
+    def best(rows: tuple[int, ...]) -> float:
+        if not rows:
+            return 0.0
+        found = np.inf
+        for size in range(k, min(2 * k, len(rows) + 1)):
+            for others in itertools.combinations(rows[1:], size - 1):
+                rest = tuple(row for row in rows[1:] if row not in others)
+                if not rest or len(rest) >= k:
+                    found = min(found, loss(x[[rows[0], *others]], grid) + best(rest))
+        return found
+
+    return best(tuple(range(len(x))))

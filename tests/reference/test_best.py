@@ -1,0 +1,37 @@
+"""What the search finds on the benchmark sets."""
+
+import os
+
+import pytest
+
+from algorithms.microaggregation import METHODS
+from algorithms.microaggregation.partition import partition
+from algorithms.utility.certify import group_bound
+from algorithms.utility.il import sum_of_squares
+from benchmarks.frontier import best_prints, proven_bounds
+from tests.oracles.search import total_loss
+from tests.reference.printed import VARIABLE, dataset, printed
+
+pytestmark = [
+    pytest.mark.reference,
+    pytest.mark.skipif(
+        not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with the benchmark sets"
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "k"), list(proven_bounds()))
+def test_few_iterations_beat_the_best_print_and_no_bound(name: str, k: int) -> None:
+    x = dataset(name)
+    groups = partition(x, k, METHODS["best"], iterations=9 * len(x) // k**2)
+    il = 100.0 * total_loss(x, groups.labels, None) / sum_of_squares(x)
+    assert proven_bounds()[name, k] < il < best_prints()[name, k]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [row for row in printed("lower_bounds.csv") if row["group_bound"]])
+def test_certified_bounds_are_as_measured(row: dict[str, str]) -> None:
+    x, k = dataset(row["dataset"]), int(row["k"])
+    bound, _ = group_bound(x, k, seconds=300.0)
+    measured = float(row["group_bound"])
+    assert 0.995 * measured < 100.0 * bound / sum_of_squares(x) < measured * 1.005

@@ -1,0 +1,111 @@
+"""The bound by column generation, against all groups of tiny tables."""
+
+import itertools
+import os
+
+import numpy as np
+import pytest
+
+from algorithms.comparison import Comparison
+from algorithms.evaluation import evaluate
+from algorithms.types import Matrix
+from algorithms.utility import certificate, certify
+from algorithms.utility.certify import all_squares, answer, group_bound
+from tests.oracles import bounds as oracle
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+LONG = 1e6
+"""Seconds that are never spent."""
+
+
+def tables(n: int, seed: int) -> list[Matrix]:
+    rng = np.random.default_rng([n, seed])
+    shape = (n, 2)
+    return [rng.normal(size=shape), rng.standard_cauchy(shape), rng.integers(0, 4, shape) / 2.0]
+
+
+def answered(x: Matrix, k: int, prices: Matrix, nodes: int) -> tuple[Matrix, list[list[int]]]:
+    n = len(x)
+    squares = all_squares(x)
+    short, sizes = np.zeros(n), np.zeros(n, dtype=np.int64)
+    members = np.zeros((n, 2 * k - 1), dtype=np.int64)
+    sums = certify._nearest_sums(squares, k)
+    answer(squares, sums, prices, k, nodes, 0, n, short, members, sizes)
+    return short, [sorted(members[row, : sizes[row]].tolist()) for row in range(n)]
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("nodes", [0, 3, 10**6])
+def test_groups_that_fall_short_are_those_of_all_groups(k: int, nodes: int) -> None:
+    for seed in range(8 if COMPILED else 1):
+        for x in tables(9, seed):
+            spread = oracle.neighbour_bound(x, k) / len(x)
+            prices = np.random.default_rng(seed).normal(2.0 * spread, spread, len(x))
+            expected = oracle.shortfalls(x, k, prices)
+            short, groups = answered(x, k, prices, nodes)
+            if nodes < 10**6:
+                assert (short <= expected + 1e-7).all()
+                continue
+            np.testing.assert_allclose(short, expected, atol=1e-7)
+            for row, group in enumerate(groups):
+                if expected[row] < -1e-7:
+                    rows = x[group]
+                    cost = ((rows - rows.mean(axis=0)) ** 2).sum()
+                    assert cost - prices[group].sum() == pytest.approx(expected[row])
+
+
+@pytest.mark.parametrize(("k", "n"), [(2, 2), (2, 7), (3, 5), (3, 8), (4, 9)])
+def test_the_bound_is_that_of_fractions_of_all_groups(k: int, n: int) -> None:
+    for seed in range(4 if COMPILED else 1):
+        for x in tables(n, seed):
+            found, rounds = group_bound(x, k, LONG)
+            fractional = oracle.fractional_sse(x, k)
+            assert found <= oracle.least_sse(x[np.newaxis], k)[0] * (1.0 + 1e-9)
+            assert found <= fractional * (1.0 + 1e-9)
+            assert found == pytest.approx(fractional, rel=2e-4, abs=1e-6)
+            assert rounds >= 0
+
+
+def test_what_is_found_in_no_time_is_a_bound_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tables(9, 0)[0]
+    least = oracle.least_sse(x[np.newaxis], 2)[0]
+    assert group_bound(x, 2, 0.0) == (
+        pytest.approx(oracle.neighbour_bound(x, 2), rel=1e-6),
+        0,
+    )
+    # time runs out when prices have been found, when they are tested, and after that
+    for ticks in range(1, 8):
+        clock = itertools.chain([0.0] * ticks, itertools.repeat(2.0))
+        monkeypatch.setattr(certify.time, "monotonic", lambda clock=clock: next(clock))
+        monkeypatch.setattr(certify, "search", lambda *given, **_: given[1])
+        found, _ = group_bound(x, 2, 1.0)
+        assert 0.0 < found <= least
+
+
+def test_a_search_that_was_cut_short_is_repeated_with_more_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = np.random.default_rng(1).normal(size=(12 if COMPILED else 8, 2))
+    full, _ = group_bound(x, 3, LONG)
+    monkeypatch.setattr(certify, "NODES", 1)
+    monkeypatch.setattr(certify, "PATIENCE", 1)
+    assert group_bound(x, 3, LONG)[0] == pytest.approx(full, rel=2e-4)
+    monkeypatch.setattr(certify, "MOST", 1)
+    assert 0.0 < group_bound(x, 3, LONG)[0] <= full * (1.0 + 2e-4)
+
+
+def test_a_certified_release_tells_how_near_the_optimum_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0], [30.0, 0.0], [30.0, 1.0]])
+    masked = np.repeat((x[::2] + x[1::2]) / 2.0, 2, axis=0)
+    plain = evaluate(Comparison(x, masked, masked, 2))
+    found = evaluate(Comparison(x, masked, masked, 2, certify_seconds=LONG))
+    assert "rounds made" in found.notes["il_bound"]
+    assert "il_bound" not in plain.notes
+    assert found.measures["il_over_bound"] == pytest.approx(1.0, rel=1e-3)
+    assert "within 0.00 % of the optimum" in found.certificate
+    monkeypatch.setattr(certificate, "LARGEST_TABLE", 5)
+    large = evaluate(Comparison(x, masked, masked, 2, certify_seconds=LONG))
+    assert large.notes["il_bound"] == "not certified: there are more than 5 records"
+    assert large.measures["il_bound"] == plain.measures["il_bound"]
