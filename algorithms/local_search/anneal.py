@@ -42,9 +42,13 @@ def anneal(groups: Groups, rounds: int, temperature: float) -> None:
 
 @kernel
 def dissolve_everywhere(groups: Groups) -> None:
-    """Dissolve each group whose records had better join others."""
+    """Dissolve groups whose records had better join others, among those above the average loss.
+
+    The others could save little, and are many.
+    """
+    average = groups.costs.sum() / np.count_nonzero(groups.sizes)
     for group in range(groups.sizes.size):
-        if groups.sizes[group] > 0:
+        if groups.sizes[group] > 0 and groups.costs[group] > average:
             begin(groups)
             ruin(groups, group)
             keep = _recreated(groups, np.int64(0), 0.0)
