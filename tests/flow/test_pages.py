@@ -12,6 +12,7 @@ from tests.browser import CHROMIUM, Browser, browser
 
 pytestmark = [
     pytest.mark.flow,
+    pytest.mark.xdist_group("pages"),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, which is not installed"),
 ]
 

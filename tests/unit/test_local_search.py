@@ -168,7 +168,7 @@ def test_the_default_budget_grows_with_groups_up_to_a_limit() -> None:
 
 
 def test_cutting_anew_finds_what_moves_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = table(8, n=60, d=2)
+    x = table(32, n=60, d=2)
     start = np.arange(60) // 5
     cut = loss_of(x, search(x, start, 5, iterations=0))
     monkeypatch.setattr(search_module, "RECUT_ROWS", 0)
