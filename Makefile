@@ -22,7 +22,7 @@ test: .venv/ready  ## lint, format check, strict types, import contracts and all
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m "not slow" --numprocesses 3 --dist loadgroup
+	$(BIN)/pytest -m "not slow" --numprocesses 3 --dist loadfile
 
 test-slow: .venv/ready  ## the tests that take minutes
 	$(BIN)/pytest -m slow

@@ -40,7 +40,7 @@ def up(installation: Installation, tell: Teller, file: Path = FILE) -> None:
     """
     os.umask(0o077)
     installation.prepare()
-    with try_lock(installation.home / "running", 0.0) as free, _interrupted_by_sigterm():
+    with try_lock(installation.home / "running", 0.0) as free, _interruptible():
         if not free:
             raise RefusedError(
                 f"an installation can run once; that in {str(installation.home)!r} is running: "
@@ -84,17 +84,20 @@ def _work(installation: Installation, server: subprocess.Popen[bytes], tell: Tel
 
 
 @contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """Take the signal of a service manager for a Ctrl-C."""
+def _interruptible() -> Iterator[None]:
+    """Take the signal of a service manager for a Ctrl-C, and that also where shells ignore it."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from tests.browser import CHROMIUM, Browser, browser
 
 pytestmark = [
     pytest.mark.flow,
-    pytest.mark.xdist_group("pages"),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, which is not installed"),
 ]
 

@@ -17,7 +17,7 @@ from tasks.shelves.register import Register
 from tests.browser import CHROMIUM, Browser, browser
 from tests.operation.site import Site, site
 
-pytestmark = [pytest.mark.flow, pytest.mark.operation, pytest.mark.xdist_group("operation")]
+pytestmark = [pytest.mark.flow, pytest.mark.operation]
 
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="needs Chromium, which is not installed"
