@@ -148,13 +148,13 @@ def review_text(
     release = record["release"]
     told = [
         f"**{fault}.** Another reviewer must decide." if fault else "",
-        f"**{release['title']}, {release['period']}** passed its gate and is sealed. Shall it be "
-        "published?",
+        f"**{release['title']}, {release['period']}**, started by "
+        f"{record.get('started_by') or 'a schedule, or someone without a name'}, passed its gate "
+        "and is sealed. Shall it be published?",
         _verdict_table(verdicts),
         certificate,
         f"Report: [{manifest.with_name(REPORT)}]({manifest.with_name(REPORT).as_uri()})",
         f"Candidate: `{manifest.parent.name}`",
-        f"Started by: {record.get('started_by') or 'a schedule, or someone without a name'}",
     ]
     return "\n\n".join(filter(None, told))
 

@@ -38,7 +38,7 @@ def take(place: Site, window: Browser) -> None:
     )
     window.screenshot(PICTURES / "form.png", whole=False)
 
-    window.visit(f"{place.url}/runs/flow-run/{blocked}", width=1200, height=760)
+    window.visit(f"{place.url}/runs/flow-run/{blocked}", width=1200, height=1150)
     window.wait_for("above its ceiling")
     window.click("*", "Details")
     window.wait_for("State Message")
