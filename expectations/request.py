@@ -9,16 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import SpecError
 from expectations.faults import SLUG, faults
-from expectations.spec import (
+from expectations.fields import (
     STRICT,
     GroupSize,
     MethodName,
     OrderingName,
     Percentage,
     PeriodName,
-    ReleaseSpec,
     Revision,
 )
+from expectations.spec import ReleaseSpec
 from expectations.spec_file import load
 
 SPECS = "MICRORELEASE_SPECS"
