@@ -57,9 +57,11 @@ def renewed(page: str, sections: list[str]) -> str:
 INTRODUCTION = """# Benchmarks
 
 Written by `make bench`; no figure is typed in. Measured beside peers in the same run: only ratios
-carry over to other machines, and none of these is a test. All took {minutes} minutes on
+carry over to other machines, and none of these is a test. The last
+run of all took {minutes} minutes on
 {machine};
-`python -m benchmarks.page --only cutting` renews one section.
+`python -m benchmarks.page --only cutting` renews one section, so that sections may be of
+different runs, and of different states of the code.
 """
 
 
