@@ -15,6 +15,7 @@ from prefect.settings import get_current_settings
 
 from algorithms.errors import RefusedError
 from tasks.shelves.disk import make_folder, try_lock
+from tasks.shelves.register import Register
 
 PATIENCE = 60.0
 """Seconds that a run waits for another one of the same dataset."""
@@ -34,9 +35,10 @@ def alone(dataset: str, register: Path) -> Iterator[None]:
     RefusedError
         If another release has not ended within a minute.
     """
-    make_folder(register / "locks", "register_folder")
+    locks = Register(register).locks
+    make_folder(locks, "register_folder")
     with ExitStack() as held:
-        if not held.enter_context(try_lock(register / "locks" / dataset, PATIENCE)):
+        if not held.enter_context(try_lock(locks / dataset, PATIENCE)):
             raise _under_way(dataset)
         if get_current_settings().api.url is not None:
             limit = f"release-{dataset}"

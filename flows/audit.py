@@ -56,16 +56,22 @@ def audit(registers: list[Path] | None = None) -> State[None]:
 @stage(name="verify")
 def verify_register(register: Path) -> Audit:
     """Audit one register, with what the server remembers of its last line."""
-    return audit_register(register, witness=_witness(register))
+    try:
+        return audit_register(register, witness=_witness(register))
+    except IntegrityError as error:  # one that is gone must not hide what the others have to tell
+        return Audit(faults=[str(error)])
 
 
 def known_registers() -> list[Path]:
-    """List the registers of all specs that can be called by name and have released anything."""
+    """List the registers of all specs that can be called by name and were ever run.
+
+    The server remembers those that were removed since.
+    """
     specs = sorted(specs_folder().glob("*.yaml"))
     if not specs:
         raise SpecError(f"there must be a spec in {str(specs_folder())!r}; there is none")
     folders = {load(path).publication.register_folder for path in specs}
-    return sorted(folder for folder in folders if folder.is_dir())
+    return sorted(folder for folder in folders if folder.is_dir() or _witness(folder))
 
 
 def _witness(register: Path) -> str | None:

@@ -59,7 +59,7 @@ def audit(folder: Path, public: Path | None = None, witness: str | None = None) 
         If there is no register to read.
     """
     register = Register(folder)
-    if not register.lines.is_file() and not register.attempts.is_dir():
+    if not register.begun:
         raise IntegrityError(f"{str(folder)!r} is not a register: it has no register.jsonl")
     with locked(folder, shared=True):
         return _audit(register, public, witness)

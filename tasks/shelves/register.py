@@ -84,6 +84,12 @@ class Register:
         self.folder = folder
         self.lines = folder / "register.jsonl"
         self.attempts = folder / "attempts"
+        self.locks = folder / "locks"
+
+    @property
+    def begun(self) -> bool:
+        """Whether a run has been here, be it one that has not written its first line yet."""
+        return self.lines.is_file() or self.attempts.is_dir() or self.locks.is_dir()
 
     @contextmanager
     def opened(self) -> Iterator[None]:

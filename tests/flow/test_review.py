@@ -13,6 +13,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Failed
 
 from algorithms.errors import SpecError, StorageError
+from expectations.request import SPECS
 from flows.audit import audit
 from flows.cli import main
 from flows.notify import BLOCK, tell
@@ -86,8 +87,29 @@ def test_the_audit_flow_tells_whole_registers_from_altered_ones(published: Reque
     altered = audit([published.register], return_state=True)
     assert (altered.type.value, altered.name) == ("FAILED", "Corrupt")
     assert "README.md" in (altered.message or "")
-    missing = audit([published.folder / "nowhere"], return_state=True)
-    assert (missing.type.value, missing.name) == ("FAILED", "Corrupt")
+    both = audit([published.folder / "nowhere", published.register], return_state=True)
+    assert (both.type.value, both.name) == ("FAILED", "Corrupt")
+    assert "nowhere' is not a register" in (both.message or "")
+    assert "README.md" in (both.message or "")
+
+
+def test_the_audit_flow_misses_a_register_that_was_removed(
+    published: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = published.write().parent
+    monkeypatch.setenv(SPECS, str(specs))
+    assert audit(return_state=True).message == "1 releases in 1 registers are as published"
+    published.register.rename(published.folder / "elsewhere")
+    removed = audit(return_state=True)
+    assert (removed.type.value, removed.name) == ("FAILED", "Corrupt")
+    assert "is not a register" in (removed.message or "")
+
+
+def test_the_audit_flow_passes_over_specs_that_never_ran(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SPECS, str(request_of.write().parent))
+    assert audit(return_state=True).message == "0 releases in 0 registers are as published"
 
 
 @pytest.fixture
