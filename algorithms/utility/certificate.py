@@ -6,6 +6,9 @@ from algorithms.utility.bounds import neighbour_bound, weighted_bound
 from algorithms.utility.certify import LARGEST_TABLE, group_bound
 from algorithms.utility.il import information_loss
 
+CERTIFY_ROUNDS = 400
+"""Rounds of the weighted bound if the spec asks for column generation only, which may fail."""
+
 
 def least_loss(files: Comparison) -> float | Estimate | None:
     """Bound from below what any partition into groups of at least k must lose, in per cent."""
@@ -19,13 +22,17 @@ def least_loss(files: Comparison) -> float | Estimate | None:
 def _bound(files: Comparison) -> tuple[float, str]:
     """Find the bound that the spec grants time for, and say how if that is not the same always."""
     x, k, rounds = files.before, files.k, files.bound_rounds
+    if files.certify_seconds and not rounds:
+        rounds = CERTIFY_ROUNDS
     bound = weighted_bound(x, k, rounds=rounds) if rounds else neighbour_bound(x, k)
     if not files.certify_seconds:
         return bound, ""
     if len(x) > LARGEST_TABLE:
         return bound, f"not certified: there are more than {LARGEST_TABLE:,} records"
     certified, made = group_bound(x, k, files.certify_seconds)
-    return max(bound, certified), f"certified by column generation, {made} rounds made"
+    if certified < bound:
+        return bound, f"column generation came to no better bound in {made} rounds"
+    return certified, f"certified by column generation, {made} rounds made"
 
 
 def _ratio(files: Comparison) -> float | None:

@@ -10,7 +10,8 @@ from algorithms.comparison import Comparison
 from algorithms.evaluation import evaluate
 from algorithms.types import Matrix
 from algorithms.utility import certificate, certify
-from algorithms.utility.certify import all_squares, answer, group_bound
+from algorithms.utility.certify import group_bound
+from algorithms.utility.pricing import all_squares, answer, guess
 from tests.oracles import bounds as oracle
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -24,34 +25,70 @@ def tables(n: int, seed: int) -> list[Matrix]:
     return [rng.normal(size=shape), rng.standard_cauchy(shape), rng.integers(0, 4, shape) / 2.0]
 
 
-def answered(x: Matrix, k: int, prices: Matrix, nodes: int) -> tuple[Matrix, list[list[int]]]:
-    n = len(x)
+def answered(
+    x: Matrix, k: int, prices: Matrix, work: int
+) -> tuple[Matrix, Matrix, list[list[int]]]:
     squares = all_squares(x)
-    short, sizes = np.zeros(n), np.zeros(n, dtype=np.int64)
-    members = np.zeros((n, 2 * k - 1), dtype=np.int64)
-    sums = certify._nearest_sums(squares, k)
-    answer(squares, sums, prices, k, nodes, 0, n, short, members, sizes)
-    return short, [sorted(members[row, : sizes[row]].tolist()) for row in range(n)]
+    _, sums = certify._nearest(squares, k)
+    group = np.zeros(2 * k - 1, dtype=np.int64)
+    found, proven, groups = [], [], []
+    for row in range(len(x)):
+        size, short, at_most = answer(squares, sums, prices, k, work, row, group)
+        found.append(short)
+        proven.append(at_most)
+        groups.append(sorted(group[:size].tolist()))
+    return np.array(found), np.array(proven), groups
+
+
+def some_prices(x: Matrix, k: int, seed: int) -> Matrix:
+    spread = oracle.neighbour_bound(x, k) / len(x)
+    return np.random.default_rng(seed).normal(2.0 * spread, spread, len(x))
+
+
+def shortfall(x: Matrix, group: list[int], prices: Matrix) -> float:
+    rows = x[group]
+    return float(((rows - rows.mean(axis=0)) ** 2).sum() - prices[group].sum())
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
-@pytest.mark.parametrize("nodes", [0, 3, 10**6])
-def test_groups_that_fall_short_are_those_of_all_groups(k: int, nodes: int) -> None:
+@pytest.mark.parametrize("work", [0, 30, 10**9])
+def test_groups_that_fall_short_are_those_of_all_groups(k: int, work: int) -> None:
     for seed in range(8 if COMPILED else 1):
         for x in tables(9, seed):
-            spread = oracle.neighbour_bound(x, k) / len(x)
-            prices = np.random.default_rng(seed).normal(2.0 * spread, spread, len(x))
+            prices = some_prices(x, k, seed)
             expected = oracle.shortfalls(x, k, prices)
-            short, groups = answered(x, k, prices, nodes)
-            if nodes < 10**6:
-                assert (short <= expected + 1e-7).all()
-                continue
-            np.testing.assert_allclose(short, expected, atol=1e-7)
-            for row, group in enumerate(groups):
-                if expected[row] < -1e-7:
-                    rows = x[group]
-                    cost = ((rows - rows.mean(axis=0)) ** 2).sum()
-                    assert cost - prices[group].sum() == pytest.approx(expected[row])
+            found, proven, groups = answered(x, k, prices, work)
+            assert (proven <= expected + 1e-7).all()
+            assert (found >= expected - 1e-7).all()
+            if work == 10**9:
+                np.testing.assert_allclose(proven, expected, atol=1e-7)
+                np.testing.assert_allclose(found, expected, atol=1e-7)
+            for group, short in zip(groups, found, strict=True):
+                assert bool(group) == (short < 0.0)
+                if group:
+                    assert len(set(group)) == len(group) >= k
+                    assert shortfall(x, group, prices) == pytest.approx(short)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_guesses_are_groups_that_fall_short(k: int) -> None:
+    some = 0
+    for seed in range(8 if COMPILED else 1):
+        for x in tables(9, seed):
+            prices = some_prices(x, k, seed)
+            least = min(oracle.shortfalls(x, k, prices))
+            squares = all_squares(x)
+            near, _ = certify._nearest(squares, k)
+            members, sizes = np.zeros((9, 2 * k - 1), dtype=np.int64), np.zeros(9, dtype=np.int64)
+            guess(squares, near, prices, k, members, sizes)
+            for row in np.flatnonzero(sizes):
+                group = members[row, : sizes[row]].tolist()
+                assert group[0] == row
+                assert len(set(group)) == len(group)
+                assert k <= len(group) < 2 * k
+                assert least - 1e-7 <= shortfall(x, group, prices) < 0.0
+                some += 1
+    assert some
 
 
 @pytest.mark.parametrize(("k", "n"), [(2, 2), (2, 7), (3, 5), (3, 8), (4, 9)])
@@ -82,16 +119,24 @@ def test_what_is_found_in_no_time_is_a_bound_too(monkeypatch: pytest.MonkeyPatch
         assert 0.0 < found <= least
 
 
-def test_a_search_that_was_cut_short_is_repeated_with_more_nodes(
+def test_a_search_that_was_cut_short_is_repeated_with_more_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x = np.random.default_rng(1).normal(size=(12 if COMPILED else 8, 2))
     full, _ = group_bound(x, 3, LONG)
-    monkeypatch.setattr(certify, "NODES", 1)
-    monkeypatch.setattr(certify, "PATIENCE", 1)
+    monkeypatch.setattr(certify, "WORK", 1)
     assert group_bound(x, 3, LONG)[0] == pytest.approx(full, rel=2e-4)
     monkeypatch.setattr(certify, "MOST", 1)
     assert 0.0 < group_bound(x, 3, LONG)[0] <= full * (1.0 + 2e-4)
+
+
+def test_groups_that_are_not_guessed_are_found_by_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(1).normal(size=(12 if COMPILED else 8, 2))
+    full, few = group_bound(x, 3, LONG)
+    monkeypatch.setattr(certify, "PATIENCE", 0)
+    found, more = group_bound(x, 3, LONG)
+    assert found == pytest.approx(full, rel=2e-4)
+    assert more > few
 
 
 def test_a_certified_release_tells_how_near_the_optimum_it_is(
@@ -101,11 +146,20 @@ def test_a_certified_release_tells_how_near_the_optimum_it_is(
     masked = np.repeat((x[::2] + x[1::2]) / 2.0, 2, axis=0)
     plain = evaluate(Comparison(x, masked, masked, 2))
     found = evaluate(Comparison(x, masked, masked, 2, certify_seconds=LONG))
-    assert "rounds made" in found.notes["il_bound"]
+    assert "column generation" in found.notes["il_bound"]
     assert "il_bound" not in plain.notes
     assert found.measures["il_over_bound"] == pytest.approx(1.0, rel=1e-3)
     assert "within 0.00 % of the optimum" in found.certificate
     monkeypatch.setattr(certificate, "LARGEST_TABLE", 5)
     large = evaluate(Comparison(x, masked, masked, 2, certify_seconds=LONG))
     assert large.notes["il_bound"] == "not certified: there are more than 5 records"
-    assert large.measures["il_bound"] == plain.measures["il_bound"]
+    assert large.measures["il_bound"] >= plain.measures["il_bound"]
+
+
+def test_a_release_without_time_to_certify_has_the_weighted_bound() -> None:
+    x = tables(20, 1)[1]
+    masked = np.tile(x.mean(axis=0), (20, 1))
+    found = evaluate(Comparison(x, masked, masked, 3, certify_seconds=1e-9))
+    weighted = evaluate(Comparison(x, masked, masked, 3, bound_rounds=certificate.CERTIFY_ROUNDS))
+    assert found.measures["il_bound"] == weighted.measures["il_bound"]
+    assert "no better bound in 0 rounds" in found.notes["il_bound"]
