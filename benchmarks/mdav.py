@@ -25,7 +25,7 @@ from algorithms._scan import COMPACT_BELOW
 from algorithms.microaggregation import pool
 from algorithms.microaggregation.mdav import cut_opposites, mdav
 from algorithms.types import Labels, Matrix
-from benchmarks.tables import KINDS, heavy_tailed
+from benchmarks.tables import KINDS, awkward, heavy_tailed
 from tasks.shelves.report.pictures import MARKERS, SERIES, as_png, figure, style
 
 SIZES = {
@@ -34,6 +34,12 @@ SIZES = {
     "independent": (20_000, 100_000, 500_000),
 }
 """The longest quantised table has as many records as Forest Cover, the literature's largest set."""
+
+AWKWARD_SIZES = (2_100, 4_200, 10_000, 20_000)
+AWKWARD_COLUMNS = (2, 10, 40)
+REPEATS, REPEATED = 3, 5_000
+"""Runs on awkward tables of so many records at the most, which take milliseconds; the shortest
+counts."""
 
 GROUP_SIZES = (3, 10)
 GROWTH_FROM = 50_000
@@ -126,6 +132,7 @@ def measure(limit: float, longest: int) -> tuple[list[str], list[Row]]:
         "estimates of brute force, where it was also run: "
         f"{min(checks):.2f} to {max(checks):.2f} of what it took"
     )
+    say(_awkward(longest))
     for k in GROUP_SIZES:
         say(_growth(rows, k))
         # in a process of its own, for the largest memory of a process never falls again
@@ -151,6 +158,26 @@ def _row(
     if peer and kind == "heavy-tailed" and size in PEER_SIZES:
         theirs = _peer_seconds(x, k, limit)
     return Row(kind, size, k, ours, brute, is_estimate, theirs), compared
+
+
+def _awkward(longest: int) -> str:
+    """Find the table on which trees lose most against brute force."""
+    ratios = {}
+    for size in (size for size in AWKWARD_SIZES if size <= longest):
+        repeats = REPEATS if size <= REPEATED else 1
+        for columns in AWKWARD_COLUMNS:
+            for kind, x in awkward(size, columns).items():
+                for k in GROUP_SIZES:
+                    ours = min(_timed(x, k)[0] for _ in range(repeats))
+                    with trees_from(sys.maxsize):
+                        brute = min(_timed(x, k)[0] for _ in range(repeats))
+                    ratios[f"{kind}, {size} x {columns}, k = {k}"] = brute / ours
+    worst = min(ratios, key=lambda name: ratios[name])
+    below = sum(ratio < 1.0 for ratio in ratios.values())
+    return (
+        f"{len(ratios)} awkward tables of {AWKWARD_SIZES[0]} to {AWKWARD_SIZES[-1]} records: "
+        f"brute force takes less on {below}, at the least {ratios[worst]:.2f} ({worst})"
+    )
 
 
 def _timed(x: Matrix, k: int) -> tuple[float, Labels]:

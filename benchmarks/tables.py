@@ -1,8 +1,9 @@
-"""Tables of any length and three kinds, with ten attributes, for measuring time.
+"""Tables of any length and three kinds, with ten attributes, for measuring time; and awkward ones.
 
 ``heavy_tailed`` is the built-in example, ``quantised`` is bounded and in whole numbers, with the
 dependences of terrain (elevation, slope, aspect, distances, light on the slopes), as in the
-literature's largest set, Forest Cover; ``independent`` is normal, which no index likes.
+literature's largest set, Forest Cover; ``independent`` is normal, which no index likes. ``awkward``
+tables are those on which a tree could lose most against measuring all records.
 """
 
 import numpy as np
@@ -52,3 +53,23 @@ def independent(rows: int) -> Matrix:
 
 
 KINDS = {"heavy-tailed": heavy_tailed, "quantised": quantised, "independent": independent}
+
+
+def awkward(rows: int, columns: int) -> dict[str, Matrix]:
+    """Draw tables without near neighbours, with ties, clusters or outliers, standardised."""
+    rng = np.random.default_rng([rows, columns])
+    normal = rng.normal(size=(rows, columns))
+    outlier = normal.copy()
+    outlier[0] = 1e3
+    few = rows // 50
+    tables = {
+        "normal": normal,
+        "on a sphere": normal / np.linalg.norm(normal, axis=1, keepdims=True),
+        "one outlier": outlier,
+        "heavy tails": rng.standard_t(1.5, size=(rows, columns)),
+        "five values": rng.integers(0, 5, size=(rows, columns)).astype(float),
+        "fifty copies": rng.normal(size=(few, columns))[rng.integers(0, few, rows)],
+        "clusters": 0.05 * normal + rng.normal(size=(20, columns))[rng.integers(0, 20, rows)],
+        "one factor": 0.2 * normal + rng.normal(size=(rows, 1)),
+    }
+    return {name: standardise(table) for name, table in tables.items()}

@@ -13,6 +13,9 @@ from algorithms.types import Labels, Matrix
 FEW = 2048
 """Free records below which measuring all of them costs less than avoiding it."""
 
+FEW_COLUMNS = 5
+"""Columns from which on a tree pays only for tables that are longer in proportion."""
+
 Growth = Literal["seed", "centroid"]
 """Whether a group takes the records nearest to its seed, or nearest to its centroid so far."""
 
@@ -49,6 +52,7 @@ class Pool:
         self.last: list[int] = []
         self._x = np.ascontiguousarray(x)
         self._free: int = n
+        self._is_long = n >= FEW * max(1.0, d / FEW_COLUMNS)
         self._search: Index | Scan | None = None
         self._ranking = Ranking(self._x)
         self._high, self._low = np.zeros(d), np.zeros(d)
@@ -64,7 +68,7 @@ class Pool:
 
     def farthest_from(self, point: Matrix) -> int:
         """Find the free record farthest from ``point``, which may move a little with each call."""
-        if self._free >= FEW and not self._ranking.is_slow:
+        if self._has_many and not self._ranking.is_slow:
             return self._ranking.farthest_from(point, self.labels)
         return self._searched().farthest_from(point)
 
@@ -142,12 +146,17 @@ class Pool:
             records = self._x[grouped].T.copy(order="C")
             self.labels[row] = self.labels[grouped[_closest(records, self._x[row])]]
 
+    @property
+    def _has_many(self) -> bool:
+        """Whether there are enough free records for avoiding to measure all of them."""
+        return self._is_long and self._free >= FEW
+
     def _searched(self) -> Index | Scan:
         """Choose how to find free records: through a tree where it helps, or by looking at all."""
         if self._search is None:
             rows = self._free_rows()
-            self._search = Index(self._x, rows) if self._free >= FEW else Scan(self._x, rows)
-        if isinstance(self._search, Index) and (self._free < FEW or self._search.is_slow):
+            self._search = Index(self._x, rows) if self._has_many else Scan(self._x, rows)
+        if isinstance(self._search, Index) and (not self._has_many or self._search.is_slow):
             return self._scan()
         return self._search
 

@@ -10,7 +10,7 @@ import pytest
 from algorithms.microaggregation import pool
 from benchmarks import page
 from benchmarks.mdav import Row, _growth, trees_from
-from benchmarks.tables import KINDS
+from benchmarks.tables import KINDS, awkward
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -26,6 +26,12 @@ def test_quantised_tables_have_few_values_and_others_have_tails() -> None:
     quantised, heavy = KINDS["quantised"](5_000), KINDS["heavy-tailed"](5_000)
     assert min(len(np.unique(column)) for column in quantised.T) < 100
     assert np.abs(quantised).max() < 12.0 < np.abs(heavy).max()
+
+
+def test_awkward_tables_are_on_one_scale() -> None:
+    for x in awkward(1_000, 3).values():
+        assert x.shape == (1_000, 3)
+        assert np.abs(x.std(axis=0) - 1.0).max() < 0.1
 
 
 def test_brute_force_lasts_as_long_as_its_context() -> None:
