@@ -37,7 +37,7 @@ SIZES = {
 
 AWKWARD_SIZES = (2_100, 4_200, 10_000, 20_000)
 AWKWARD_COLUMNS = (2, 10, 40)
-REPEATS, REPEATED = 3, 5_000
+REPEATS, REPEATED = 7, 5_000
 """Runs on awkward tables of so many records at the most, which take milliseconds; the shortest
 counts."""
 
