@@ -266,9 +266,8 @@ def _choose(cost: Matrix, losses: Matrix, held: int, sizes: Sizes) -> float:
             row = j if better else row
         sizes[i] = reach - row
         cost[i + reach] = best
+    # never infinite: the place before the first record is among these, or a group fits after it
     base: float = cost[held : held + reach].min()
-    if base == np.inf:  # too few records for a group so far
-        base = 0.0
     for i in range(reach):
         cost[i] = cost[held + i] - base
     return base

@@ -35,13 +35,8 @@ def last_full(every: Every, time: datetime, zone: str) -> str:
     length = MONTHS[every]
     # counted from the year 0: the period in which that moment lies, less one
     year, number = divmod((local.year * 12 + local.month - 1) // length - 1, 12 // length)
-    match every:
-        case "year":
-            return f"{year}"
-        case "quarter":
-            return f"{year}-Q{number + 1}"
-        case "month":
-            return f"{year}-{number + 1:02d}"
+    within = {"year": "", "quarter": f"-Q{number + 1}", "month": f"-{number + 1:02d}"}
+    return f"{year}{within[every]}"
 
 
 def check_zone(zone: str) -> str:

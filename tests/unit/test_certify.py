@@ -156,6 +156,15 @@ def test_a_certified_release_tells_how_near_the_optimum_it_is(
     assert large.measures["il_bound"] >= plain.measures["il_bound"]
 
 
+def test_a_release_is_certified_where_that_comes_to_a_better_bound() -> None:
+    x = tables(9, 0)[0]
+    masked = np.tile(x.mean(axis=0), (9, 1))
+    found = evaluate(Comparison(x, masked, masked, 3, certify_seconds=LONG))
+    weighted = evaluate(Comparison(x, masked, masked, 3, bound_rounds=certificate.CERTIFY_ROUNDS))
+    assert found.measures["il_bound"] > weighted.measures["il_bound"]
+    assert "certified by column generation" in found.notes["il_bound"]
+
+
 def test_a_release_without_time_to_certify_has_the_weighted_bound() -> None:
     x = tables(20, 1)[1]
     masked = np.tile(x.mean(axis=0), (20, 1))
