@@ -117,8 +117,14 @@ def _growth(options: argparse.Namespace) -> None:
             f"{times[rows]:>10.3f}" if rows in times else f"{'-':>10}" for rows in tables
         )
         ratio = times[last] / base[last]
-        sys.stdout.write(f"{name:14}{cells}{_exponent(times):>10.2f}{ratio:>9.2f}{loss:>9.3f}\n")
+        sys.stdout.write(
+            f"{name:14}{cells}{_told(_exponent(times)):>10}{ratio:>9.2f}{loss:>9.3f}\n"
+        )
         sys.stdout.flush()
+
+
+def _told(exponent: float) -> str:
+    return "-" if math.isnan(exponent) else f"{exponent:.2f}"
 
 
 def _exponent(times: dict[int, float]) -> float:

@@ -20,6 +20,11 @@ Growth = Literal["seed", "centroid"]
 """Whether a group takes the records nearest to its seed, or nearest to its centroid so far."""
 
 
+def shortest_for_trees(columns: int) -> int:
+    """Tell how many records a table must have for a tree to pay, which has to be built first."""
+    return 3 * FEW * max(columns, FEW_COLUMNS) // (2 * FEW_COLUMNS)
+
+
 class Pool:
     """Records that belong to no group yet.
 
@@ -52,7 +57,7 @@ class Pool:
         self.last: list[int] = []
         self._x = np.ascontiguousarray(x)
         self._free: int = n
-        self._is_long = n >= FEW * max(1.0, d / FEW_COLUMNS)
+        self._is_long = n >= shortest_for_trees(d)
         self._search: Index | Scan | None = None
         self._ranking = Ranking(self._x)
         self._high, self._low = np.zeros(d), np.zeros(d)
