@@ -208,14 +208,28 @@ def test_a_tree_that_does_not_help_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 def test_a_tree_that_helps_is_kept_until_few_records_are_free(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool, "FEW", 800)
+    monkeypatch.setattr(pool, "FEW", 600)
     records = Pool(np.arange(1000.0).reshape(-1, 1))
-    while len(records) >= 802:
+    while len(records) >= 602:
         records.cut(records.farthest_from(records.centroid()), 2)
         assert isinstance(records._search, Index)
     for _ in range(2):
         records.cut(records.farthest_from(records.centroid()), 2)
     assert isinstance(records._search, Scan)
+
+
+@pytest.mark.parametrize("columns", [1, 5, 10])
+def test_trees_begin_with_tables_that_are_longer_the_more_columns_there_are(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "FEW", 40)
+    least = pool.shortest_for_trees(columns)
+    assert least == {1: 60, 5: 60, 10: 120}[columns]
+    x = np.random.default_rng(1).normal(size=(least, columns))
+    for rows, search in ((x, Index), (x[1:], Scan)):
+        records = Pool(rows)
+        records.cut(0, 2)
+        assert type(records._search) is search
 
 
 def test_the_centroid_is_searched_through_the_tree_where_all_records_are_equally_far(
