@@ -208,9 +208,9 @@ def test_a_tree_that_does_not_help_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 def test_a_tree_that_helps_is_kept_until_few_records_are_free(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool, "FEW", 600)
-    records = Pool(np.arange(1000.0).reshape(-1, 1))
-    while len(records) >= 602:
+    monkeypatch.setattr(pool, "FEW", 1600)
+    records = Pool(np.arange(2400.0).reshape(-1, 1))
+    while len(records) >= 1602:
         records.cut(records.farthest_from(records.centroid()), 2)
         assert isinstance(records._search, Index)
     for _ in range(2):
