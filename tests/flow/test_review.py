@@ -93,7 +93,7 @@ def test_the_audit_flow_tells_whole_registers_from_altered_ones(published: Reque
     assert "README.md" in (both.message or "")
 
 
-def test_the_audit_flow_misses_a_register_that_was_removed(
+def test_the_audit_flow_notices_that_a_register_was_removed(
     published: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     specs = published.write().parent
