@@ -35,9 +35,9 @@ gives the same figure on every machine. It then takes the place of the plain bou
 The strongest bound is the value of a linear programme that may choose fractions of groups, with a column for every
 group of *k* to 2*k* - 1 records. Columns are generated where a group costs less than the prices of its records,
 and whatever prices are reached in time prove a bound. A spec asks for it with `evaluation: {certify_seconds: 60}`, for
-tables of up to 5,000 records. On the benchmark sets seconds suffice at *k* = 3, a minute or so up to *k* = 5; beyond
-that it seldom comes to more than the weighted bound, which is then reported. How far it gets depends on the machine,
-and the notes of the evaluation tell how many rounds were made.
+tables of up to 5,000 records. On the benchmark sets seconds suffice at *k* = 3, and up to *k* = 5 a minute or so comes
+within half a per cent of the programme's value; beyond that it seldom comes to more than the weighted bound, which is
+then reported. How far it gets depends on the machine, and the notes of the evaluation tell how many rounds were made.
 """
 
 ESTIMATES = """
