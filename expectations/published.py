@@ -1,38 +1,66 @@
 """Of the bytes on disk: the verifier of published folders.
 
-It reads what is there with a CSV and a Parquet reader, believes nothing else, and shares nothing
+It reads each file once, with a CSV and a Parquet reader, believes nothing else, and shares nothing
 with the methods: what it confirms, anyone can confirm who has the folder.
 """
 
 import hashlib
-import json
+import os
+import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from algorithms.errors import IntegrityError
+from expectations.package import Claims, claims_of
 
 CSV, PARQUET, PACKAGE, README = "data.csv", "data.parquet", "datapackage.json", "README.md"
 METHODOLOGY = "methodology.html"
 FILES = (CSV, PARQUET, PACKAGE, README, METHODOLOGY)
 
-SMALLEST_K = 2
+Content = Mapping[str, bytes]
+"""The files of a folder, each read once."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verification:
-    """What a published folder was found to hold."""
+    """A published folder that keeps what it promises.
 
-    rows: int
-    columns: tuple[str, ...]
-    quasi_identifiers: tuple[str, ...]
-    k_claimed: int
+    Attributes
+    ----------
+    claims : Claims
+        What it promises.
+    table : pyarrow.Table
+        Its records.
+    k_found : int
+        Rows of the rarest combination of quasi-identifiers.
+    checksums : dict of str to str
+        SHA-256 of each file, of the very bytes that were verified.
+    """
+
+    claims: Claims
+    table: pa.Table
     k_found: int
     checksums: dict[str, str]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.table.num_rows)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns, in their order."""
+        return tuple(self.table.column_names)
+
+    @property
+    def k_claimed(self) -> int:
+        """The k that was promised."""
+        return self.claims.k
 
 
 def verify(folder: Path) -> Verification:
@@ -43,46 +71,104 @@ def verify(folder: Path) -> Verification:
     IntegrityError
         With every promise that is broken.
     """
-    faults = _wrong_files(folder)
+    return verify_content(read_folder(folder), str(folder))
+
+
+def verify_content(content: Content, name: str) -> Verification:
+    """Confirm that files that were read keep what they promise; ``name`` is that of their folder.
+
+    Raises
+    ------
+    IntegrityError
+        With every promise that is broken.
+    """
+    faults = [
+        *(f"{file} is missing" for file in FILES if file not in content),
+        *(f"{file!r} does not belong there" for file in sorted(set(content) - set(FILES))),
+    ]
     if faults:
-        raise _broken(folder, faults)
+        raise _broken(name, faults)
+    checksums = checksums_of(content)
     try:
-        package = json.loads((folder / PACKAGE).read_bytes())
-        claims = _Claims.of(package)
-    except (ValueError, KeyError, TypeError, IndexError):
-        raise _broken(folder, [f"{PACKAGE} is not a description of a release"]) from None
-    faults = [fault for resource in claims.resources for fault in _altered(folder, resource)]
+        claims = claims_of(content[PACKAGE])
+    except ValueError:
+        raise _broken(name, [f"{PACKAGE} is not a description of a release"]) from None
+    if [resource.path for resource in claims.resources] != [CSV, PARQUET]:
+        raise _broken(name, [f"{PACKAGE} does not describe {CSV} and {PARQUET}"])
+    faults = [
+        f"{resource.path} is not the file that {PACKAGE} describes: its checksum differs"
+        for resource in claims.resources
+        if (len(content[resource.path]), checksums[resource.path])
+        != (resource.size, resource.sha256)
+    ]
     if faults:
-        raise _broken(folder, faults)
+        raise _broken(name, faults)
     try:
-        table = pyarrow.parquet.read_table(folder / PARQUET)
+        table = pyarrow.parquet.read_table(pa.BufferReader(content[PARQUET]))
     except (pa.ArrowException, OSError):
-        raise _broken(folder, [f"{PARQUET} cannot be read"]) from None
-    faults = _misdescribed(table, claims) or _csv_differs(folder, table)
+        raise _broken(name, [f"{PARQUET} cannot be read"]) from None
+    faults = _misdescribed(table, claims) or _csv_differs(content[CSV], table)
     if faults:
-        raise _broken(folder, faults)
-    found = smallest_class(table, claims.quasi_identifiers)
-    if found < claims.k:
+        raise _broken(name, faults)
+    k_found = smallest_class(table, claims.quasi_identifiers)
+    if k_found < claims.k:
         raise _broken(
-            folder,
+            name,
             [
                 f"every combination of quasi-identifiers must stand in {claims.k} rows; one "
-                f"stands in {found}"
+                f"stands in {k_found}"
             ],
         )
-    return Verification(
-        rows=table.num_rows,
-        columns=tuple(table.column_names),
-        quasi_identifiers=claims.quasi_identifiers,
-        k_claimed=claims.k,
-        k_found=found,
-        checksums=checksums(folder),
-    )
+    return Verification(claims, table, k_found, checksums)
 
 
-def checksums(folder: Path, names: tuple[str, ...] = FILES) -> dict[str, str]:
-    """Compute the SHA-256 of the public files of a folder."""
-    return {name: _sha256(folder / name) for name in names}
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """Read every file of a folder once; neither the folder nor a file in it may be a link.
+
+    Raises
+    ------
+    IntegrityError
+        If there is no such folder, or something in it is not a regular file.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        raise _broken(str(folder), ["there is no such folder"]) from None
+    try:
+        return read_open_folder(handle, str(folder))
+    finally:
+        os.close(handle)
+
+
+def read_open_folder(handle: int, name: str) -> dict[str, bytes]:
+    """Read every file of an open folder once."""
+    content = {}
+    for file in sorted(os.listdir(handle)):
+        try:
+            content[file] = read_file(handle, file)
+        except OSError:
+            raise _broken(name, [f"{file!r} is not a regular file that can be read"]) from None
+    return content
+
+
+def read_file(folder: int, name: str) -> bytes:
+    """Read a regular file of an open folder; a link is not followed, and nothing is waited for."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError
+        return file.read()
+
+
+def checksums_of(content: Content) -> dict[str, str]:
+    """Compute the SHA-256 of each file, the public files in their usual order."""
+    names = [name for name in FILES if name in content] + sorted(set(content) - set(FILES))
+    return {name: hashlib.sha256(content[name]).hexdigest() for name in names}
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """Compute the SHA-256 of each file of a folder."""
+    return checksums_of(read_folder(folder))
 
 
 def smallest_class(table: pa.Table, keys: tuple[str, ...]) -> int:
@@ -107,58 +193,12 @@ def field_type(arrow: pa.DataType) -> str | None:
     return "datetime" if types.is_timestamp(arrow) and arrow.tz is None else None
 
 
-@dataclass(frozen=True)
-class _Claims:
-    """What a package says of itself."""
-
-    resources: list[dict[str, Any]]
-    fields: dict[str, str]
-    quasi_identifiers: tuple[str, ...]
-    k: int
-    rows: int
-
-    @classmethod
-    def of(cls, package: dict[str, Any]) -> "_Claims":
-        resources = package["resources"]
-        if [resource["path"] for resource in resources] != [CSV, PARQUET]:
-            raise ValueError
-        fields = resources[0]["schema"]["fields"]
-        claims = package["microrelease"]
-        keys = tuple(str(f["name"]) for f in fields if f["microrelease:role"] == "quasi-identifier")
-        if not keys or type(claims["k"]) is not int or claims["k"] < SMALLEST_K:
-            raise ValueError
-        return cls(
-            resources=[{key: r[key] for key in ("path", "bytes", "hash")} for r in resources],
-            fields={str(field["name"]): str(field["type"]) for field in fields},
-            quasi_identifiers=keys,
-            k=claims["k"],
-            rows=int(claims["rows"]),
-        )
-
-
-def _wrong_files(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        return ["there is no such folder"]
-    present = {path.name for path in folder.iterdir()}
-    return [
-        *(f"{name} is missing" for name in FILES if name not in present),
-        *(f"{name!r} does not belong there" for name in sorted(present - set(FILES))),
-    ]
-
-
-def _altered(folder: Path, resource: dict[str, Any]) -> list[str]:
-    path = folder / resource["path"]
-    if path.stat().st_size != resource["bytes"] or f"sha256:{_sha256(path)}" != resource["hash"]:
-        return [f"{path.name} is not the file that {PACKAGE} describes: its checksum differs"]
-    return []
-
-
-def _misdescribed(table: pa.Table, claims: _Claims) -> list[str]:
-    if table.column_names != list(claims.fields):
+def _misdescribed(table: pa.Table, claims: Claims) -> list[str]:
+    if table.column_names != list(claims.types):
         return [f"{PARQUET} does not have the columns that {PACKAGE} lists"]
     faults = [
         f"column {name!r} must be of type {told}; it is {field_type(table.schema.field(name).type)}"
-        for name, told in claims.fields.items()
+        for name, told in claims.types.items()
         if field_type(table.schema.field(name).type) != told
     ]
     if table.num_rows != claims.rows:
@@ -171,11 +211,11 @@ def _misdescribed(table: pa.Table, claims: _Claims) -> list[str]:
     return faults
 
 
-def _csv_differs(folder: Path, table: pa.Table) -> list[str]:
+def _csv_differs(content: bytes, table: pa.Table) -> list[str]:
     """Read the CSV file as the types of the Parquet file, and compare cell by cell."""
     try:
         text = pyarrow.csv.read_csv(
-            folder / CSV,
+            pa.BufferReader(content),
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types={field.name: field.type for field in table.schema},
@@ -190,10 +230,5 @@ def _csv_differs(folder: Path, table: pa.Table) -> list[str]:
     return [] if same else [f"{CSV} and {PARQUET} do not hold the same records"]
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _broken(folder: Path, faults: list[str]) -> IntegrityError:
-    return IntegrityError(f"{str(folder)!r} is not a whole release: {'; '.join(faults)}")
+def _broken(name: str, faults: list[str]) -> IntegrityError:
+    return IntegrityError(f"{name!r} is not a whole release: {'; '.join(faults)}")

@@ -1,47 +1,40 @@
-"""Of the figures in a published folder: those that need no original, computed anew."""
-
-import json
-import math
-from pathlib import Path
+"""Of the figures in a published folder: those that need no original, computed again."""
 
 import pandas as pd
-import pyarrow.parquet
 
 from algorithms.errors import IntegrityError
 from algorithms.evaluation import evaluate_published
 from expectations.codes import codes_of
-from expectations.published import PACKAGE, PARQUET
+from expectations.package import agrees
+from expectations.published import PACKAGE, Verification
 
 
-def recompute(folder: Path) -> dict[str, float]:
-    """Compute every measure that needs no original from a folder that was verified.
+def recompute(verified: Verification) -> dict[str, float]:
+    """Compute the measures that a verified folder names and that need no original.
+
+    A measure that a later version added is not demanded of what was published before.
 
     Raises
     ------
     IntegrityError
-        If a figure in the folder's description is another.
+        If a figure in the folder's description is another, or unknown.
     """
-    package = json.loads((folder / PACKAGE).read_bytes())
-    claims = package["microrelease"]
-    roles = {
-        field["name"]: field["microrelease:role"]
-        for field in package["resources"][0]["schema"]["fields"]
-    }
-    frame = pyarrow.parquet.read_table(folder / PARQUET).to_pandas(types_mapper=pd.ArrowDtype)
-    keys = [name for name, role in roles.items() if role == "quasi-identifier"]
-    found = evaluate_published(
-        frame[keys].to_numpy(dtype="float64"),
-        claims["k"],
-        {name: codes_of(frame[name]) for name, role in roles.items() if role == "confidential"},
+    claims = verified.claims
+    frame = verified.table.to_pandas(types_mapper=pd.ArrowDtype)
+    known = evaluate_published(
+        frame[list(claims.quasi_identifiers)].to_numpy(dtype="float64"),
+        claims.k,
+        {
+            name: codes_of(frame[name])
+            for name, role in claims.roles.items()
+            if role == "confidential"
+        },
     )
-    told = claims.get("measures", {})
     faults = [
-        f"{name} must be {told.get(name)}; it is {value}"
-        for name, value in found.items()
-        if not math.isclose(value, told.get(name, math.nan), rel_tol=1e-9, abs_tol=1e-9)
+        f"{name} must be {value}; it is {known.get(name, 'no measure that this version knows')}"
+        for name, value in claims.measures.items()
+        if name not in known or not agrees(known[name], value)
     ]
     if faults:
-        raise IntegrityError(
-            f"{str(folder)!r} does not hold what {PACKAGE} says: {'; '.join(faults)}"
-        )
-    return found
+        raise IntegrityError(f"the folder does not hold what {PACKAGE} says: {'; '.join(faults)}")
+    return {name: known[name] for name in claims.measures}

@@ -1,6 +1,7 @@
 """Of the request: one reviewed YAML file says everything that changes a result."""
 
 import difflib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -343,14 +344,30 @@ class Publication(BaseModel):
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
-        public, register = self.public_folder.resolve(), self.register_folder.resolve()
-        if _within(register, public):
-            raise SpecError("register_folder must lie outside public_folder; it lies inside")
-        if _within(public, register):
-            raise SpecError("public_folder must lie outside register_folder; it lies inside")
-        if _within(self.staging.resolve(), public):
-            raise SpecError("staging_folder must lie outside public_folder; it lies inside")
+        self.check_apart()
         return self
+
+    def check_apart(self) -> None:
+        """See that no folder lies inside another, as links lead now.
+
+        Raises
+        ------
+        SpecError
+            If one does.
+        """
+        places = {
+            "public_folder": self.public_folder,
+            "register_folder": self.register_folder,
+            "staging_folder": self.staging,
+        }
+        for inner, outer in (
+            ("register_folder", "public_folder"),
+            ("public_folder", "register_folder"),
+            ("staging_folder", "public_folder"),
+            ("staging_folder", "register_folder"),
+        ):
+            if _within(places[inner], places[outer]):
+                raise SpecError(f"{inner} must lie outside {outer}; it lies inside")
 
     @property
     def staging(self) -> Path:
@@ -414,7 +431,7 @@ class ReleaseSpec(BaseModel):
 
     @model_validator(mode="after")
     def _source_is_not_public(self) -> Self:
-        if _within(self.source.path.resolve(), self.publication.public_folder.resolve()):
+        if _within(self.source.path, self.publication.public_folder):
             raise SpecError("source.path must lie outside public_folder; it lies inside")
         return self
 
@@ -445,7 +462,10 @@ def _check_options(kind: str, name: str, run: Callable[..., Any], options: dict[
 
 
 def _within(path: Path, folder: Path) -> bool:
-    return path == folder or folder in path.parents
+    """Tell whether a path lies in a folder, wherever links lead."""
+    # unlike Path.resolve, this gives an answer for links that lead in a circle, too
+    real, outer = (Path(os.path.realpath(each)) for each in (path, folder))
+    return real == outer or outer in real.parents
 
 
 def _quoted(names: list[str]) -> str:

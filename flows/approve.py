@@ -1,11 +1,12 @@
 """Decides on a candidate that was sealed earlier."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from algorithms.errors import ReleaseError
 from expectations.review import Decision
@@ -60,6 +61,9 @@ def approve(
 def _approve(folder: Path, candidate: str, decision: Decision, outcome: Outcome) -> None:
     register = Register(folder.absolute())
     check_waiting(register, candidate)
-    outcome.spec = ReleaseSpec.model_validate(register.manifest(candidate)["spec"])
-    with alone(outcome.spec.release.name, register.folder):
+    sealed = register.manifest(candidate)
+    # a spec that this version would refuse was judged by the version that sealed it
+    with suppress(ValidationError):
+        outcome.spec = ReleaseSpec.model_validate(sealed.spec)
+    with alone(sealed.release.name, register.folder):
         outcome.publish(decide(register.folder, candidate, decision))

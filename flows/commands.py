@@ -187,12 +187,12 @@ def verify(options: argparse.Namespace) -> int:
     from expectations.published import verify
     from expectations.recomputed import recompute
 
-    found = verify(options.folder)
-    measures = recompute(options.folder)
+    found = verify(options.folder.resolve())
+    measures = recompute(found)
     display.say(
         f"{options.folder}: whole; {found.rows} rows, {len(found.columns)} columns, every "
-        f"combination of {len(found.quasi_identifiers)} quasi-identifiers stands in at least "
-        f"{found.k_found} rows (k = {found.k_claimed} was promised)"
+        f"combination of {len(found.claims.quasi_identifiers)} quasi-identifiers stands in at "
+        f"least {found.k_found} rows (k = {found.k_claimed} was promised)"
     )
     display.recomputed(measures)
     return 0

@@ -24,7 +24,7 @@ from tasks.shelves.artefacts import (
     show_measures,
     show_summary,
 )
-from tasks.shelves.register import Register, now
+from tasks.shelves.register import Register, Running, now
 
 
 @dataclass
@@ -45,6 +45,17 @@ class Outcome:
     record: dict[str, Any] = field(default_factory=dict)
     profile: Profile | None = None
     started: float = field(default_factory=time.monotonic)
+    running: Running | None = None
+    """The attempt, from its line in the register until its outcome is there, too."""
+
+    def begin(self, running: Running) -> None:
+        """Take over an attempt that was entered in the register."""
+        self.running, self.record["attempt"] = running, running.attempt
+
+    def close(self) -> None:
+        """Let go of the attempt."""
+        if self.running is not None:
+            self.running.close()
 
     def timed_record(self) -> dict[str, Any]:
         """Say what the manifest says of the attempt, up to now."""
@@ -56,10 +67,12 @@ class Outcome:
         self.folder, self.manifest = publication.folder, publication.manifest
         self.candidate, self.recorded = None, True
         self.sentence = (
-            "already published with the same bytes; nothing was changed"
+            "already published with the same data and claims; nothing was changed"
             if publication.unchanged
             else f"published {publication.folder.parent.name} {publication.folder.name}"
         )
+        if publication.warning:
+            self.sentence += f"; {publication.warning}"
 
     def fail(self, error: ReleaseError) -> None:
         """Take over what went wrong."""

@@ -1,5 +1,6 @@
 """The pipeline: from a release spec to a published, verified folder."""
 
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -20,7 +21,7 @@ from tasks.judge import judge
 from tasks.microaggregate import microaggregate
 from tasks.order import order
 from tasks.profile import profile
-from tasks.publish import Candidate, decide, publish, record_attempt, seal
+from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
 from tasks.round_integers import round_integers
 from tasks.shelves import provenance
 from tasks.shelves.artefacts import progress
@@ -74,14 +75,15 @@ def release(
     """
     end_with_worker()
     outcome = Outcome()
-    try:
-        outcome.spec = guarded("settle", settle)(spec, due())
-        outcome.record["started_by"] = started_by
-        guarded("release", _release)(outcome.spec, dry_run, candidate, outcome)
-    except ReleaseError as error:
-        outcome.fail(error)
-        if outcome.spec is not None and not dry_run and not outcome.recorded:
-            _keep_record(outcome.spec, outcome)
+    with closing(outcome):
+        try:
+            outcome.spec = guarded("settle", settle)(spec, due())
+            outcome.record["started_by"] = started_by
+            guarded("release", _release)(outcome.spec, dry_run, candidate, outcome)
+        except ReleaseError as error:
+            outcome.fail(error)
+            if outcome.spec is not None and not dry_run and not outcome.recorded:
+                _keep_record(outcome.spec, outcome)
     name = "Approved" if dry_run else "Sealed" if outcome.candidate else "Published"
     outcome.show(name)
     for observer in observers:
@@ -105,6 +107,7 @@ def _release(spec: ReleaseSpec, dry_run: bool, candidate: bool, outcome: Outcome
     if dry_run:
         _process(spec, dry_run, False, outcome)
         return
+    outcome.begin(begin(spec, outcome.record["started_by"]))
     if not candidate:
         check_answerable(spec)
     with alone(spec.release.name, spec.publication.register_folder), progress(spec.release.name):
@@ -183,4 +186,4 @@ def _keep_record(spec: ReleaseSpec, outcome: Outcome) -> None:
         outcome.manifest = guarded("record", record_attempt)(spec, record, outcome.profile)
     except ReleaseError as error:
         # the first fault is the one to report
-        get_run_logger().warning("the attempt could not be entered in the register: %s", error)
+        outcome.sentence += f"; the register could not be told so ({error})"

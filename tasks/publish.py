@@ -1,24 +1,25 @@
 """Makes an approved table public, at once or after a review, and keeps the record of attempts."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from algorithms.errors import ContractError, RejectedError
+from algorithms.errors import ContractError, IntegrityError, RejectedError, StorageError
 from algorithms.profile import Profile
 from expectations.digest import digest_of
 from expectations.gate import Approval
-from expectations.published import checksums
+from expectations.manifest import Manifest
+from expectations.published import Verification
 from expectations.review import Decision
-from expectations.spec import Publication as Places
-from expectations.spec import ReleaseSpec
+from expectations.spec import Publication as PublicationPlaces
+from expectations.spec import Release, ReleaseSpec
 from tasks.shelves import candidates, public_folder
-from tasks.shelves.disk import locked, make_folder, reveal
+from tasks.shelves.disk import Folder
+from tasks.shelves.public_folder import Places, Prepared, held
 from tasks.shelves.register import (
+    ABANDONED,
     APPROVED,
     PUBLISHED,
     PUBLISHING,
@@ -26,6 +27,7 @@ from tasks.shelves.register import (
     SEALED,
     UNCHANGED,
     Register,
+    Running,
     now,
 )
 from tasks.stage import stage
@@ -33,11 +35,15 @@ from tasks.stage import stage
 
 @dataclass(frozen=True)
 class Publication:
-    """Where a release is, and whether it was there before."""
+    """Where a release is, and whether it was there before.
+
+    ``warning`` says what could not be done after it had appeared; else it is empty.
+    """
 
     folder: Path
     manifest: Path
     unchanged: bool
+    warning: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,36 @@ class Candidate:
 
     attempt: str
     manifest: Path
+
+
+@dataclass(frozen=True)
+class _Desk:
+    """Everything that an attempt is written with: its register, opened, and its name in it."""
+
+    register: Register
+    root: Folder
+    attempt: str
+
+    def keep(self, record: dict[str, Any], profile: Profile | None) -> None:
+        """Keep a manifest of the attempt, and a report of the same figures."""
+        from tasks.shelves.report.release_report import release_report
+
+        manifest = {**record, "attempt": self.attempt}
+        self.register.write_manifest(self.root, manifest, release_report(manifest, profile))
+
+    def append(self, event: str) -> None:
+        """Add a line about the attempt."""
+        self.register.append(self.root, self.attempt, event)
+
+    @property
+    def manifest(self) -> Path:
+        """Where the manifest is."""
+        return self.register.manifest_path(self.attempt)
+
+
+def begin(spec: ReleaseSpec, started_by: str) -> Running:
+    """Enter an attempt in the register when it starts; it must be closed when it has ended."""
+    return Register(spec.publication.register_folder).begin(spec.release, started_by)
 
 
 @stage(name="publish", retries=2)
@@ -61,12 +97,12 @@ def publish(
     ``record`` is what the manifest says of the attempt, to which the files are added here;
     ``profile`` is what its report may draw of originals.
     """
-    _check_approved(masked, approval)
+    _check_approved(masked, approval, spec)
     register = Register(spec.publication.register_folder)
-    with register.opened(), _public(spec.publication):
-        attempt = register.new_attempt(spec.release.folder)
-        prepared = public_folder.prepare(masked, approval, spec, attempt)
-        return _appear(prepared, spec, attempt, record, profile, register)
+    with register.opened() as root, held(spec.publication) as places:
+        desk = _desk(register, root, record, spec.release)
+        prepared = public_folder.prepare(masked, approval, spec, desk.attempt, places)
+        return _appear(prepared, spec, desk, record, profile, places)
 
 
 @stage(name="seal", retries=2)
@@ -79,21 +115,21 @@ def seal(
 ) -> Candidate | Publication:
     """Write and verify the public files of an approved table, and put them away for a reviewer.
 
-    What is published already with the same bytes needs no review.
+    What is published already needs no review.
     """
-    _check_approved(masked, approval)
+    _check_approved(masked, approval, spec)
     register = Register(spec.publication.register_folder)
-    with register.opened(), _public(spec.publication):
-        candidates.sweep(register)
-        attempt = register.new_attempt(spec.release.folder)
-        prepared = public_folder.prepare(masked, approval, spec, attempt)
-        if public_folder.is_there(spec.release, spec.publication.public_folder, prepared):
-            return _appear(prepared, spec, attempt, record, profile, register)
-        candidates.keep(register, attempt, prepared)
-        told = {**record, "decision": SEALED, "public": _announced(prepared, spec)}
-        _keep(register, attempt, told, profile)
-        register.append(attempt, SEALED)
-        return Candidate(attempt, register.manifest_path(attempt))
+    with register.opened() as root, held(spec.publication) as places:
+        candidates.sweep(register, root)
+        desk = _desk(register, root, record, spec.release)
+        prepared = public_folder.prepare(masked, approval, spec, desk.attempt, places)
+        if public_folder.same_release(spec.release, prepared, places) is not None:
+            return _appear(prepared, spec, desk, record, profile, places)
+        candidates.keep(root, desk.attempt, prepared.content)
+        located = _located(prepared.verified, spec)
+        desk.keep({**record, "decision": SEALED, "public": located}, profile)
+        desk.append(SEALED)
+        return Candidate(desk.attempt, desk.manifest)
 
 
 @stage(name="decide", retries=2)
@@ -111,28 +147,25 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publica
         If the candidate is not what was sealed.
     """
     register = Register(register_folder)
-    with register.opened():
+    with register.opened() as root:
         candidates.check_waiting(register, candidate)
         sealed = register.manifest(candidate)
-        decision = replace(decision, started_by=sealed.get("started_by", ""))
-        spec = ReleaseSpec.model_validate(sealed["spec"])
-        record = {
-            key: value
-            for key, value in sealed.items()
-            if key not in ("attempt", "decision", "public", "report_sha256")
-        }
+        decision = replace(decision, started_by=sealed.started_by)
+        spec = sealed_spec(sealed)
+        desk = _desk(register, root, {}, spec.release)
+        record = _carried_over(sealed)
         record |= {"review": {"candidate": candidate, **asdict(decision)}, "decided": now()}
         if not decision.approved:
             reason = rejection(decision)
-            _record(register, spec, {**record, "decision": REJECTED, "reason": reason}, None)
-            candidates.sweep(register)
+            desk.keep({**record, "decision": REJECTED, "reason": reason}, None)
+            desk.append(REJECTED)
+            candidates.sweep(register, root)
             raise RejectedError(reason)
-        with _public(spec.publication):
-            attempt = register.new_attempt(spec.release.folder)
-            prepared = public_folder.staging_for(spec.publication, attempt)
-            candidates.copy(candidates.unsealed(register, candidate), prepared)
-            publication = _appear(prepared, spec, attempt, record, None, register)
-        candidates.sweep(register)
+        with held(spec.publication) as places:
+            content = candidates.unsealed(register, root, candidate)
+            prepared = public_folder.stage_files(content, desk.attempt, places)
+            publication = _appear(prepared, spec, desk, record, None, places)
+        candidates.sweep(register, root)
         return publication
 
 
@@ -142,80 +175,89 @@ def rejection(decision: Decision) -> str:
     return f"rejected by {decision.reviewer}{reason}"
 
 
+@dataclass(frozen=True)
+class SealedSpec:
+    """The parts of a spec that a decision needs, as any version of the code sealed them."""
+
+    release: Release
+    publication: PublicationPlaces
+
+
+def sealed_spec(sealed: Manifest) -> SealedSpec:
+    """Take from a sealed manifest where its files are to appear.
+
+    The rest of its spec was judged by the version that sealed it, and is not judged again.
+    """
+    return SealedSpec(
+        Release.model_validate(sealed.spec["release"]),
+        PublicationPlaces.model_validate(sealed.spec["publication"]),
+    )
+
+
 def record_attempt(
     spec: ReleaseSpec, record: dict[str, Any], profile: Profile | None = None
 ) -> Path:
-    """Enter an attempt that published nothing into the register."""
+    """Enter the end of an attempt that published nothing into the register."""
     register = Register(spec.publication.register_folder)
-    with register.opened():
-        return _record(register, spec, record, profile)
+    with register.opened() as root:
+        desk = _desk(register, root, record, spec.release)
+        desk.keep(record, profile)
+        desk.append(record["decision"])
+        return desk.manifest
 
 
-def _record(
-    register: Register, spec: ReleaseSpec, record: dict[str, Any], profile: Profile | None
-) -> Path:
-    attempt = register.new_attempt(spec.release.folder)
-    _keep(register, attempt, record, profile)
-    register.append(attempt, record["decision"])
-    return register.manifest_path(attempt)
+def _desk(register: Register, root: Folder, record: dict[str, Any], release: Release) -> _Desk:
+    attempt = register.open_attempt(record.get("attempt"), release.folder)
+    return _Desk(register, root, attempt)
 
 
-def _check_approved(masked: pd.DataFrame, approval: Approval) -> None:
+def _carried_over(sealed: Manifest) -> dict[str, Any]:
+    """Take over from a sealed manifest what holds for the decision on it, too."""
+    own = {"format", "attempt", "decision", "public", "report_sha256"}
+    return sealed.model_dump(exclude=own, exclude_unset=True)
+
+
+def _check_approved(masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec) -> None:
     if digest_of(masked) != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
-
-
-@contextmanager
-def _public(places: Places) -> Iterator[None]:
-    """Hold the public folder alone, and leave nothing in the staging folder."""
-    make_folder(places.public_folder, "public_folder")
-    with locked(places.public_folder):
-        public_folder.sweep(places)
-        try:
-            yield
-        finally:
-            public_folder.sweep(places)
+    if (approval.gate, approval.k) != (spec.gate, spec.microaggregation.k):
+        raise ContractError("an approval must be for the gate and the k of the spec; got another")
 
 
 def _appear(
-    prepared: Path,
-    spec: ReleaseSpec,
-    attempt: str,
+    prepared: Prepared,
+    spec: ReleaseSpec | SealedSpec,
+    desk: _Desk,
     record: dict[str, Any],
     profile: Profile | None,
-    register: Register,
+    places: Places,
 ) -> Publication:
     """Let prepared files appear in public, unless they are there."""
-    public = spec.publication.public_folder
-    target = public / spec.release.folder
-    unchanged = public_folder.is_there(spec.release, public, prepared)
-    told = {
-        **record,
-        "decision": UNCHANGED if unchanged else APPROVED,
-        "public": _announced(prepared, spec),
-    }
-    _keep(register, attempt, told, profile)
-    if unchanged:
-        register.append(attempt, UNCHANGED)
-    else:
-        register.append(attempt, PUBLISHING)
-        target.parent.mkdir(exist_ok=True)
-        reveal(prepared, target)
-        register.append(attempt, PUBLISHED)
-    return Publication(target, register.manifest_path(attempt), unchanged)
-
-
-def _announced(prepared: Path, spec: ReleaseSpec) -> dict[str, Any]:
-    """Say where prepared files will appear, and with which bytes."""
     target = spec.publication.public_folder / spec.release.folder
-    return {"folder": str(target), "checksums": checksums(prepared)}
+    published = public_folder.same_release(spec.release, prepared, places)
+    if published is not None:
+        desk.keep({**record, "decision": UNCHANGED, "public": _located(published, spec)}, profile)
+        desk.append(UNCHANGED)
+        return Publication(target, desk.manifest, unchanged=True)
+    located = _located(prepared.verified, spec)
+    desk.keep({**record, "decision": APPROVED, "public": located}, profile)
+    desk.append(PUBLISHING)
+    try:
+        public_folder.reveal(prepared, spec.release, places)
+    except IntegrityError:
+        desk.append(ABANDONED)
+        raise
+    warning = ""
+    try:
+        public_folder.flush(spec.release, places)
+        desk.append(PUBLISHED)
+    except StorageError as error:
+        # it is public: to call that a failure would be wrong, and the next run adds the line
+        warning = f"the register could not be told so ({error}); the next run puts this right"
+    return Publication(target, desk.manifest, unchanged=False, warning=warning)
 
 
-def _keep(
-    register: Register, attempt: str, record: dict[str, Any], profile: Profile | None
-) -> None:
-    """Keep what is told of an attempt, as a manifest and as a report of the same figures."""
-    from tasks.shelves.report.release_report import release_report
-
-    manifest = {"attempt": attempt, **record}
-    register.write_manifest(manifest, release_report(manifest, profile))
+def _located(verified: Verification, spec: ReleaseSpec | SealedSpec) -> dict[str, Any]:
+    """Say where files appear, and with which bytes."""
+    target = spec.publication.public_folder / spec.release.folder
+    return {"folder": str(target), "checksums": verified.checksums}

@@ -29,7 +29,8 @@ def candidate(request_of: Request, **sections: Any) -> Candidate:
     masked = round_integers.fn(table, groups, spec.columns)
     measured = evaluate.fn(table, masked, groups, spec)
     approval = judge.fn(table, masked, measured, spec).approval
-    return masked, approval, spec, {"release": spec.release.model_dump(mode="json")}
+    content = spec.model_dump(mode="json")
+    return masked, approval, spec, {"release": content["release"], "spec": content}
 
 
 def events(request_of: Request) -> list[str]:

@@ -5,17 +5,22 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.errors import IntegrityError
-from expectations.published import verify
+from expectations.manifest import Manifest
+from expectations.package import agrees
+from expectations.published import Verification, verify_content
 from expectations.recomputed import recompute
 from tasks.shelves import candidates
-from tasks.shelves.disk import locked
+from tasks.shelves.disk import Folder
 from tasks.shelves.register import (
     APPROVED,
     PUBLISHED,
+    PUBLISHING,
     Chain,
     Register,
     has_appeared,
     line_removed,
+    public_place,
+    read_published,
 )
 
 
@@ -35,6 +40,8 @@ class Audit:
     waiting: list[str] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+    """Names among the attempts that are none; they do no harm."""
     faults: list[str] = field(default_factory=list)
     readable: bool = False
     """Whether the lines and manifests are whole, so that what they tell can be shown."""
@@ -61,12 +68,12 @@ def audit(folder: Path, public: Path | None = None, witness: str | None = None) 
     register = Register(folder)
     if not register.begun:
         raise IntegrityError(f"{str(folder)!r} is not a register: it has no register.jsonl")
-    with locked(folder, shared=True):
-        return _audit(register, public, witness)
+    with register.read_only() as root:
+        return _audit(register, root, public, witness)
 
 
-def _audit(register: Register, public: Path | None, witness: str | None) -> Audit:
-    found = Audit()
+def _audit(register: Register, root: Folder, public: Path | None, witness: str | None) -> Audit:
+    found = Audit(strangers=register.strangers())
     try:
         chain = register.chain()
     except IntegrityError as error:
@@ -87,22 +94,34 @@ def _audit(register: Register, public: Path | None, witness: str | None) -> Audi
     found.faults += register.problems_with_reports(chain)
     _check_unrecorded(register, chain, public, found)
     for entry in chain.unfinished:
-        appeared = has_appeared(_moved(register.manifest(entry["attempt"]), public))
-        found.incomplete.append(
-            f"attempt {entry['attempt']} was interrupted while publishing; its folder is "
-            + ("there and whole" if appeared else "not there")
-        )
+        found.incomplete += _interrupted(register, entry, public)
     _check_releases(register, chain, public, found)
     found.waiting = chain.waiting
-    problems = (candidates.problem(register, attempt) for attempt in chain.waiting)
+    problems = (candidates.problem(register, root, attempt) for attempt in chain.waiting)
     found.faults += [problem for problem in problems if problem]
     return found
 
 
+def _interrupted(register: Register, entry: dict[str, Any], public: Path | None) -> list[str]:
+    """Say how far an attempt came that has no outcome; nothing of one that is running."""
+    attempt = entry["attempt"]
+    if entry["event"] == PUBLISHING:
+        appeared = has_appeared(register.manifest(attempt), public)
+        place = "there and whole" if appeared else "not there"
+        return [f"attempt {attempt} was interrupted while publishing; its folder is {place}"]
+    if register.is_running(attempt) or attempt in register.unrecorded(register.chain()):
+        return []
+    return [f"attempt {attempt} was started and did not end: its process was killed"]
+
+
 def _check_unrecorded(register: Register, chain: Chain, public: Path | None, found: Audit) -> None:
     for attempt in register.unrecorded(chain):
-        manifest = _moved(register.manifest(attempt), public)
-        if manifest["decision"] == APPROVED and has_appeared(manifest):
+        try:
+            manifest = register.manifest(attempt)
+        except IntegrityError as error:
+            found.faults.append(str(error))
+            continue
+        if manifest.decision == APPROVED and has_appeared(manifest, public):
             found.faults.append(line_removed(attempt))
         else:
             found.incomplete.append(
@@ -114,15 +133,17 @@ def _check_unrecorded(register: Register, chain: Chain, public: Path | None, fou
 def _check_releases(register: Register, chain: Chain, public: Path | None, found: Audit) -> None:
     known: dict[Path, set[str]] = {}
     for attempt, entries in chain.attempts.items():
-        manifest = _moved(register.manifest(attempt), public)
-        if "public" not in manifest:
+        if attempt not in chain.recorded:
             continue
-        folder = Path(manifest["public"]["folder"])
+        manifest = register.manifest(attempt)
+        if manifest.public is None:
+            continue
+        folder = public_place(manifest, public)
         known.setdefault(folder.parent, set())
-        if entries[-1]["event"] in (PUBLISHED, "publishing"):
+        if entries[-1]["event"] in (PUBLISHED, PUBLISHING):
             known[folder.parent].add(folder.name)
         if entries[-1]["event"] == PUBLISHED:
-            _check_release(folder, manifest, found)
+            _check_release(register, folder, manifest, found)
     for parent, names in known.items():
         strangers = {path.name for path in parent.glob("*")} - names
         found.faults += [
@@ -131,26 +152,56 @@ def _check_releases(register: Register, chain: Chain, public: Path | None, found
         ]
 
 
-def _check_release(folder: Path, manifest: dict[str, Any], found: Audit) -> None:
+def _check_release(register: Register, folder: Path, manifest: Manifest, found: Audit) -> None:
     try:
-        verification = verify(folder)
-        recompute(folder)
+        verified = verify_content(read_published(folder), str(folder))
+        recompute(verified)
     except IntegrityError as error:
         found.faults.append(str(error))
         return
-    promised = manifest["public"]["checksums"]
-    altered = [name for name, sha256 in verification.checksums.items() if promised[name] != sha256]
-    if altered:
-        found.faults.append(
-            f"{str(folder)!r} is not what was published: altered {', '.join(altered)}"
-        )
+    faults = [
+        *_altered(manifest, verified),
+        *_not_as_judged(manifest, verified),
+        *_not_as_sealed(register, manifest),
+    ]
+    if faults:
+        found.faults.append(f"{str(folder)!r} is not what was published: {'; '.join(faults)}")
     else:
         found.verified.append(str(folder))
 
 
-def _moved(manifest: dict[str, Any], public: Path | None) -> dict[str, Any]:
-    """Look for the public folder where it is now."""
-    if public is None or "public" not in manifest:
-        return manifest
-    folder = public.joinpath(*Path(manifest["public"]["folder"]).parts[-2:])
-    return {**manifest, "public": {**manifest["public"], "folder": str(folder)}}
+def _altered(manifest: Manifest, verified: Verification) -> list[str]:
+    """Compare the files with those that were announced."""
+    assert manifest.public is not None
+    promised = manifest.public.checksums
+    names = [name for name, sha256 in verified.checksums.items() if promised.get(name) != sha256]
+    return [f"altered {', '.join(names)}"] if names else []
+
+
+def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:
+    """Compare what the files claim with what the gate was shown."""
+    claims, measured = verified.claims, manifest.measures
+    faults = []
+    if manifest.spec and claims.k != manifest.k:
+        faults.append(f"it claims k = {claims.k}, and k = {manifest.k} was approved")
+    figures = {
+        **claims.measures,
+        "il": claims.figures["il_percent"],
+        "dld": claims.figures["dld_percent"],
+    }
+    differing = [
+        name for name in figures if name in measured and not agrees(figures[name], measured[name])
+    ]
+    if differing:
+        faults.append(f"it claims other figures than were judged: {', '.join(differing)}")
+    return faults
+
+
+def _not_as_sealed(register: Register, manifest: Manifest) -> list[str]:
+    """Compare what was announced with the candidate that a reviewer approved."""
+    if manifest.review is None:
+        return []
+    sealed = register.manifest(manifest.review.candidate).public
+    if sealed is None or manifest.public is None or sealed.checksums != manifest.public.checksums:
+        return [f"it is not candidate {manifest.review.candidate}, which was approved"]
+    return []

@@ -5,40 +5,27 @@ only. The manifest of the attempt carries their checksums and the line ``sealed`
 manifest, so that what is published later is what was sealed, to the byte.
 """
 
-import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
-from algorithms.errors import IntegrityError, RefusedError
-from expectations.published import checksums, verify
-from tasks.shelves.disk import flush, reveal
-from tasks.shelves.register import SEALED, Register
+from algorithms.errors import IntegrityError, RefusedError, StorageError
+from expectations.published import checksums_of, verify_content
+from tasks.shelves.disk import Folder
+from tasks.shelves.register import ATTEMPT, SEALED, Register
 
-OWNER_ONLY = 0o700
-
-
-def folder_of(register: Register, attempt: str) -> Path:
-    """Name the folder of a candidate."""
-    return register.folder / "candidates" / attempt
+CANDIDATES = "candidates"
 
 
-def keep(register: Register, attempt: str, prepared: Path) -> None:
-    """Put the prepared public files of an attempt away; the register must be open."""
-    sealed = folder_of(register, attempt)
-    sealed.parent.mkdir(mode=OWNER_ONLY, exist_ok=True)
-    sealed.parent.chmod(OWNER_ONLY)
-    # the register may be on another file system than the public folder
-    partial = sealed.with_name(f".{attempt}")
-    copy(prepared, partial)
-    partial.chmod(OWNER_ONLY)
-    reveal(partial, sealed)
-
-
-def copy(folder: Path, target: Path) -> None:
-    """Copy a folder of files and see the copies to the disk."""
-    shutil.copytree(folder, target)
-    for path in target.iterdir():
-        flush(path)
-    flush(target)
+def keep(root: Folder, attempt: str, content: Mapping[str, bytes]) -> None:
+    """Put the public files of an attempt away in an open register."""
+    partial = f".{attempt}"
+    with root.within(CANDIDATES, make=True) as candidates:
+        with candidates.within(partial, make=True) as folder:
+            for name, written in content.items():
+                folder.write(name, written)
+            folder.flush()
+        candidates.move(partial, candidates, attempt)
+        candidates.flush()
 
 
 def check_waiting(register: Register, attempt: str) -> None:
@@ -61,39 +48,59 @@ def check_waiting(register: Register, attempt: str) -> None:
         )
 
 
-def unsealed(register: Register, attempt: str) -> Path:
-    """Give the folder of a candidate, if it is what was sealed.
+def unsealed(register: Register, root: Folder, attempt: str) -> dict[str, bytes]:
+    """Read the files of a candidate once, and give them if they are what was sealed.
 
     Raises
     ------
     IntegrityError
-        If it is not.
+        If they are not.
     """
-    fault = problem(register, attempt)
-    if fault:
-        raise IntegrityError(f"{fault}: reject it, and run the release again")
-    return folder_of(register, attempt)
-
-
-def problem(register: Register, attempt: str) -> str | None:
-    """Say what is wrong with a candidate that waits, if anything is."""
-    folder = folder_of(register, attempt)
+    sealed = register.manifest(attempt).public
     try:
-        verify(folder)
+        with root.within(CANDIDATES) as candidates, candidates.within(attempt) as folder:
+            content = folder.read_all()
+        verify_content(content, f"candidate {attempt}")
+    except StorageError:
+        raise _not_sealed(attempt, f"{str(folder_of(register, attempt))!r} is gone") from None
     except IntegrityError as error:
-        return f"candidate {attempt} is not what was sealed: {error}"
-    promised = register.manifest(attempt)["public"]["checksums"]
-    altered = [name for name, sha256 in checksums(folder).items() if promised[name] != sha256]
+        raise _not_sealed(attempt, str(error)) from None
+    promised = {} if sealed is None else sealed.checksums
+    altered = [
+        file for file, sha256 in checksums_of(content).items() if promised.get(file) != sha256
+    ]
     if altered:
-        return f"candidate {attempt} is not what was sealed: altered {', '.join(altered)}"
+        raise _not_sealed(attempt, f"altered {', '.join(altered)}")
+    return content
+
+
+def problem(register: Register, root: Folder, attempt: str) -> str | None:
+    """Say what is wrong with a candidate that waits, if anything is."""
+    try:
+        unsealed(register, root, attempt)
+    except IntegrityError as error:
+        return str(error)
     return None
 
 
-def sweep(register: Register) -> None:
-    """Remove what was decided on, or left behind; the register must be open."""
-    parent = register.folder / "candidates"
-    if parent.is_dir():
-        waiting = register.chain().waiting
-        for folder in parent.iterdir():
-            if folder.name not in waiting:
-                shutil.rmtree(folder)
+def folder_of(register: Register, attempt: str) -> Path:
+    """Name the folder of a candidate."""
+    return register.folder / CANDIDATES / attempt
+
+
+def sweep(register: Register, root: Folder) -> None:
+    """Remove candidates that were decided on, or left behind, from an open register."""
+    if not root.holds_folder(CANDIDATES):
+        return
+    waiting = register.chain().waiting
+    with root.within(CANDIDATES) as candidates:
+        for name in candidates.names():
+            # whatever else lies there is not ours
+            if ATTEMPT.match(name.removeprefix(".")) and name not in waiting:
+                candidates.remove(name)
+
+
+def _not_sealed(attempt: str, why: str) -> IntegrityError:
+    return IntegrityError(
+        f"candidate {attempt} is not what was sealed: {why}: reject it, and run the release again"
+    )

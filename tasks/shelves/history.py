@@ -1,16 +1,27 @@
 """What a register tells of every attempt, in figures that may be shown to anyone who works here."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from expectations.manifest import ReleaseFacts
 from tasks.shelves.audit import Audit
-from tasks.shelves.register import ABANDONED, APPROVED, PUBLISHED, REPORT, Register
+from tasks.shelves.register import (
+    ABANDONED,
+    APPROVED,
+    PUBLISHED,
+    REPORT,
+    STARTED,
+    Register,
+)
 
 MOST_PERIODS = 24
 """Periods that a picture or an artefact shows."""
 
+RUNNING = "running"
+CRASHED = "a crash came first"
 VERIFIED, ALTERED, NOT_PUBLIC = "verified", "altered", "not public"
 
 
@@ -24,21 +35,21 @@ class Past:
     period: str
     decision: str
     reason: str
-    method: str
-    k: int
-    il: float | None
-    il_ceiling: float
-    dld: float | None
-    dld_ceiling: float
     started_by: str
-    reviewer: str
-    review_reason: str
-    candidate: str
-    folder: str
-    checksums: dict[str, str]
-    input_sha256: str
-    report: str
-    status: str
+    method: str = ""
+    k: int = 0
+    il: float | None = None
+    il_ceiling: float = float("nan")
+    dld: float | None = None
+    dld_ceiling: float = float("nan")
+    reviewer: str = ""
+    review_reason: str = ""
+    candidate: str = ""
+    folder: str = ""
+    checksums: dict[str, str] = field(default_factory=dict)
+    input_sha256: str = ""
+    report: str = ""
+    status: str = NOT_PUBLIC
 
 
 def history(folder: Path, audit: Audit | None = None) -> list[Past]:
@@ -53,51 +64,77 @@ def history(folder: Path, audit: Audit | None = None) -> list[Past]:
     """
     register = Register(folder)
     return [
-        _past(register, attempt, entries[-1], audit)
+        _past(register, attempt, entries, audit)
         for attempt, entries in register.chain().attempts.items()
     ]
 
 
 def latest(pasts: Iterable[Past], dataset: str) -> list[Past]:
-    """Keep the attempts of one dataset that were measured, the last for each period."""
+    """Keep the attempts of one dataset that were measured, the last for each period, by period."""
     measured = {
         past.period: past for past in pasts if past.dataset == dataset and past.il is not None
     }
-    return list(measured.values())
+    return sorted(measured.values(), key=by_period)
 
 
-def _past(register: Register, attempt: str, entry: dict[str, Any], audit: Audit | None) -> Past:
+def by_period(past: Past) -> tuple[tuple[tuple[bool, int, str], ...], str]:
+    """Sort attempts by period, and those of one period by their time; 9 comes before 10."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", past.period)
+    return (
+        tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts),
+        past.attempt,
+    )
+
+
+def _past(
+    register: Register, attempt: str, entries: Sequence[dict[str, Any]], audit: Audit | None
+) -> Past:
+    entry = entries[-1]
+    if not any("manifest_sha256" in each for each in entries):
+        return _killed(register, entry)
     manifest = register.manifest(attempt)
-    release, spec = manifest["release"], manifest.get("spec", {})
-    how, limits = spec.get("microaggregation", {}), spec.get("gate", {}).get("ceilings", {})
-    measures = manifest.get("evaluation", {}).get("measures", {})
-    review, public = manifest.get("review", {}), manifest.get("public", {})
-    revision = f", revision {release['revision']}" if release.get("revision") else ""
+    review, public = manifest.review, manifest.public
     decision = entry["event"] if entry["event"] != APPROVED else PUBLISHED
-    folder = public.get("folder", "") if decision == PUBLISHED else ""
+    folder = str(public.folder) if public and decision == PUBLISHED else ""
     return Past(
         attempt=attempt,
         time=entry["time"],
-        dataset=release["name"],
-        period=f"{release['period']}{revision}",
+        dataset=manifest.release.name,
+        period=manifest.release.edition,
         decision=decision,
-        reason=manifest.get("reason", "")
-        or ("a crash came first" if decision == ABANDONED else ""),
-        method=" along ".join(filter(None, (how.get("method", ""), how.get("ordering")))),
-        k=how.get("k", 0),
-        il=measures.get("il"),
-        il_ceiling=limits.get("il", float("nan")),
-        dld=measures.get("dld"),
-        dld_ceiling=limits.get("dld", float("nan")),
-        started_by=manifest.get("started_by", ""),
-        reviewer=review.get("reviewer", ""),
-        review_reason=review.get("reason", ""),
-        candidate=review.get("candidate", ""),
+        reason=manifest.reason or (CRASHED if decision == ABANDONED else ""),
+        method=manifest.method,
+        k=manifest.k,
+        il=manifest.measures.get("il"),
+        il_ceiling=manifest.ceiling("il"),
+        dld=manifest.measures.get("dld"),
+        dld_ceiling=manifest.ceiling("dld"),
+        started_by=manifest.started_by,
+        reviewer=review.reviewer if review else "",
+        review_reason=review.reason if review else "",
+        candidate=review.candidate if review else "",
         folder=folder,
-        checksums=public.get("checksums", {}) if folder else {},
-        input_sha256=manifest.get("input", {}).get("sha256", ""),
+        checksums=public.checksums if public and folder else {},
+        input_sha256=manifest.input.sha256 if manifest.input else "",
         report=str(register.attempts / attempt / REPORT),
         status=_status(folder, audit),
+    )
+
+
+def _killed(register: Register, entry: dict[str, Any]) -> Past:
+    """Tell of an attempt that has started and left nothing but its lines."""
+    running = entry["event"] == STARTED and register.is_running(entry["attempt"])
+    release = ReleaseFacts(
+        name=entry["dataset"], period=entry["period"], revision=entry["revision"]
+    )
+    return Past(
+        attempt=entry["attempt"],
+        time=entry["time"],
+        dataset=release.name,
+        period=release.edition,
+        decision=RUNNING if running else ABANDONED,
+        reason="" if running else CRASHED,
+        started_by=entry["started_by"],
     )
 
 

@@ -85,6 +85,33 @@ FORGERIES: list[tuple[str, Any, str]] = [
     ("k = 1", lambda f: rewrite(f, lambda p: p["microrelease"].update(k=1)), "not a description"),
     ("no claims", lambda f: rewrite(f, lambda p: p.pop("microrelease")), "not a description"),
     ("no resources", lambda f: rewrite(f, lambda p: p.update(resources=[])), "not a description"),
+    (
+        "another resource",
+        lambda f: rewrite(f, lambda p: p["resources"].reverse()),
+        "does not describe data.csv and data.parquet",
+    ),
+    ("no mapping", lambda f: (f / "datapackage.json").write_text("[]"), "not a description"),
+    (
+        "a format to come",
+        lambda f: rewrite(f, lambda p: p["microrelease"].update(format=99)),
+        "it is in format 99: use a later version",
+    ),
+    (
+        "nonsense for a format",
+        lambda f: rewrite(f, lambda p: p["microrelease"].update(format="two")),
+        "not a description",
+    ),
+    (
+        "no quasi-identifier",
+        lambda f: rewrite(
+            f,
+            lambda p: [
+                x.update({"microrelease:role": "other"})
+                for x in p["resources"][0]["schema"]["fields"]
+            ],
+        ),
+        "not a description",
+    ),
     ("no JSON", lambda f: (f / "datapackage.json").write_text("{"), "not a description"),
 ]
 
@@ -117,7 +144,7 @@ def test_a_parquet_file_that_cannot_be_read_is_no_release(published: Request) ->
 
 
 def test_figures_that_need_no_original_are_computed_anew(published: Request) -> None:
-    found = recompute(folder_of(published))
+    found = recompute(verify(folder_of(published)))
     assert found["k"] >= 3
     assert {"reidentified_random", "l_distinct", "t_ordered"} <= set(found)
 
@@ -128,4 +155,4 @@ def test_a_figure_that_was_changed_is_noticed(published: Request) -> None:
     package["microrelease"]["measures"]["l_distinct"] += 1.0
     path.write_text(json.dumps(package), encoding="utf-8")
     with pytest.raises(IntegrityError, match=r"l_distinct must be \d\.0; it is \d\.0"):
-        recompute(folder_of(published))
+        recompute(verify(folder_of(published)))

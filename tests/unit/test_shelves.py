@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tasks.shelves.audit import audit
 from tasks.shelves.public_folder import canonical, check_places
 from tasks.shelves.register import Register
 from tests.conftest import Request
+from tests.kills import Yard, every_step
 from tests.publishing import candidate, events, folder_of
 
 
@@ -131,92 +131,18 @@ def test_a_foreign_file_in_the_staging_folder_is_left_alone(request_of: Request)
 # what a crash leaves behind
 
 
-class Crash(BaseException):
-    """The end of a process, as far as a test can have it."""
-
-
-def crash_in(monkeypatch: pytest.MonkeyPatch, target: str, before: bool = True) -> None:
-    """Let the process end when it calls ``target``, before or after that did its work."""
-    module_name, name = target.rsplit(".", 1)
-    module = __import__(module_name, fromlist=[name])
-    original = getattr(module, name)
-
-    def crashing(*args: Any, **kwargs: Any) -> None:
-        if not before:
-            original(*args, **kwargs)
-        raise Crash
-
-    monkeypatch.setattr(module, name, crashing)
-
-
-Patching = Callable[[pytest.MonkeyPatch], None]
-
-CRASHES: list[tuple[str, Patching, str, str]] = [
-    (
-        "while files are written",
-        lambda patch: crash_in(patch, "tasks.shelves.public_folder.write"),
-        "",
-        "published",
-    ),
-    (
-        "before the manifest is there",
-        lambda patch: crash_in(patch, "tasks.shelves.register.reveal"),
-        "",
-        "published",
-    ),
-    (
-        "after the manifest, before its line",
-        lambda patch: crash_in(patch, "tasks.shelves.register.reveal", before=False),
-        "has a manifest and no line",
-        "abandoned",
-    ),
-    (
-        "after the line, before the folder appears",
-        lambda patch: crash_in(patch, "tasks.publish.reveal"),
-        "interrupted while publishing; its folder is not there",
-        "abandoned",
-    ),
-    (
-        "after the folder appeared, before that is recorded",
-        lambda patch: crash_in(patch, "tasks.publish.reveal", before=False),
-        "interrupted while publishing; its folder is there and whole",
-        "published",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("prepare", "incomplete", "outcome"),
-    [crash[1:] for crash in CRASHES],
-    ids=[crash[0] for crash in CRASHES],
-)
-def test_after_a_crash_the_next_run_puts_things_right(
-    request_of: Request,
-    monkeypatch: pytest.MonkeyPatch,
-    prepare: Patching,
-    incomplete: str,
-    outcome: str,
+@pytest.mark.parametrize("name", ["publish", "approve"])
+def test_after_a_kill_what_is_public_is_whole_and_the_next_run_puts_things_right(
+    request_of: Request, tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
-    made = candidate(request_of)
-    with monkeypatch.context() as patched:
-        patched.setattr("tasks.shelves.public_folder.sweep", lambda _places: None)
-        prepare(patched)
-        with pytest.raises(Crash):
-            publish.fn(*made)
-    for folder in request_of.public.glob("*/*"):
-        verify(folder)
-    found = audit(request_of.register)
-    assert found.faults == []
-    assert incomplete in "".join(found.incomplete)
-    assert bool(found.incomplete) == bool(incomplete)
-
-    publish.fn(*candidate(request_of))
-    last = Register(request_of.register).chain().attempts
-    assert next(iter(last.values()))[-1]["event"] == outcome
-    assert audit(request_of.register).incomplete == []
-    assert audit(request_of.register).faults == []
-    assert verify(folder_of(request_of)).rows == 7
-    assert not (request_of.folder / ".public.staging").exists()
+    # at every file operation: tests/slow/test_kills.py
+    place = tmp_path_factory.mktemp("kills") / "place"
+    place.mkdir()
+    yard = Yard(Request(place))
+    operation = getattr(yard, name)
+    for _ in every_step(yard, operation, stride=4):
+        yard.check_recovered(operation)
+    assert len(yard.states) > 1, "no kill left anything to recover: the test did not test"
 
 
 def test_a_line_that_was_cut_off_is_written_anew(published: Request) -> None:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tasks.shelves.audit import Audit
-from tasks.shelves.history import MOST_PERIODS, VERIFIED, Past, latest
+from tasks.shelves.history import MOST_PERIODS, RUNNING, VERIFIED, Past, by_period, latest
 from tasks.shelves.register import PUBLISHED
 from tasks.shelves.report import page
 from tasks.shelves.report.pictures import INK, MARKERS, SERIES, as_svg, figure, style
@@ -64,12 +64,12 @@ def _dataset(dataset: str, pasts: Sequence[Past]) -> list[page.Html]:
                 "When, UTC",
                 "Report",
             ],
-            [_row(past) for past in reversed(own)],
-            caption=f"Attempts at {dataset}, the latest first",
+            [_row(past) for past in sorted(own, key=by_period, reverse=True)],
+            caption=f"Attempts at {dataset}, the latest period first",
             numbers=(2, 3),
         )
     )
-    released = [past for past in own if past.checksums]
+    released = sorted((past for past in own if past.checksums), key=by_period)
     if released:
         parts.append(
             page.subsection(
@@ -90,7 +90,7 @@ def _dataset(dataset: str, pasts: Sequence[Past]) -> list[page.Html]:
 
 def _row(past: Past) -> tuple[str, ...]:
     decided = page.verdict(past.decision == PUBLISHED, (past.decision, past.decision))
-    if past.decision in ("unchanged", "sealed"):
+    if past.decision in ("unchanged", "sealed", RUNNING):
         decided = page.Html(page.safe(past.decision))
     reason = f"{past.reason[:1].upper()}{past.reason[1:]}" if past.reason else ""
     reviewed = page.explained(past.reviewer, past.review_reason) if past.reviewer else "none"
@@ -108,7 +108,7 @@ def _row(past: Past) -> tuple[str, ...]:
         reviewed,
         status,
         past.time[: len("2026-11-16T08:58")].replace("T", " "),
-        page.Html(f'<a href="{Path(past.report).as_uri()}">report</a>'),
+        page.Html(f'<a href="{Path(past.report).as_uri()}">report</a>') if past.report else "none",
     )
 
 

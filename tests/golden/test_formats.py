@@ -1,0 +1,141 @@
+"""Everything that was ever published stays valid, whatever later versions write and know."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from algorithms.errors import IntegrityError
+from algorithms.measures import MEASURES
+from expectations import manifest as manifests
+from expectations.published import verify
+from expectations.recomputed import recompute
+from expectations.review import Decision
+from tasks.publish import decide, publish, seal
+from tasks.shelves import register as registers
+from tasks.shelves.audit import audit
+from tasks.shelves.history import history
+from tasks.shelves.register import Register
+from tests.conftest import Request
+from tests.publishing import candidate, events, folder_of
+
+FORMATS = sorted(Path(__file__).parent.glob("format-*"))
+DECISIONS = [
+    "published", "unchanged", "blocked", "failed", "sealed", "published", "sealed", "rejected",
+    "published", "sealed",
+]  # fmt: skip
+
+
+@pytest.fixture(params=FORMATS, ids=lambda folder: folder.name)
+def kept(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.param
+    return folder
+
+
+def test_there_is_a_register_of_every_format_that_was_written() -> None:
+    assert [int(folder.name.split("-")[1]) for folder in FORMATS] == [
+        *range(1, manifests.FORMAT + 1)
+    ]
+
+
+def test_every_release_of_a_format_is_still_verified_by_an_audit(kept: Path) -> None:
+    found = audit(kept / "register", kept / "public")
+    assert found.faults == found.incomplete == found.strangers == []
+    assert len(found.verified) == 3
+    assert len(found.waiting) == 1
+
+
+def test_figures_of_a_format_are_still_recomputed(kept: Path) -> None:
+    for folder in (kept / "public" / "small").iterdir():
+        verified = verify(folder)
+        assert f"format-{verified.claims.format}" == kept.name
+        assert recompute(verified)["k"] >= verified.k_claimed
+
+
+def test_the_history_of_a_format_is_still_told(kept: Path) -> None:
+    pasts = history(kept / "register")
+    assert [past.decision for past in pasts] == DECISIONS
+    assert [past.reviewer for past in pasts if past.reviewer] == ["Bea", "Bea"]
+    assert all(past.k == 3 for past in pasts if past.period == "2026-Q3")
+
+
+def test_an_unchanged_spec_is_not_published_with_other_bytes(kept: Path, tmp_path: Path) -> None:
+    request_of = Request(tmp_path)
+    shutil.copytree(kept / "public", request_of.public)
+    again = publish.fn(*candidate(request_of, columns={"decimals": {"sales": 1}}))
+    assert again.unchanged
+
+
+def test_a_measure_that_is_added_later_is_not_demanded_of_earlier_releases(
+    published: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = replace(MEASURES["below_k"], name="added", title="A measure added later")
+    monkeypatch.setattr("algorithms.evaluation.MEASURES", {**MEASURES, "added": added})
+    assert audit(published.register).faults == []
+    # and its figure in what is made today makes no other release of it
+    monkeypatch.setattr("tasks.shelves.public_folder.MEASURES", {**MEASURES, "added": added})
+    monkeypatch.setattr("expectations.gate.MEASURES", {**MEASURES, "added": added})
+    assert publish.fn(*candidate(published)).unchanged
+
+
+def test_a_page_that_is_worded_otherwise_makes_no_other_release(
+    published: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (folder_of(published) / "methodology.html").read_bytes()
+    monkeypatch.setattr("tasks.shelves.public_folder.methodology", lambda *_: "other words")
+    assert publish.fn(*candidate(published)).unchanged
+    assert (folder_of(published) / "methodology.html").read_bytes() == before
+    assert audit(published.register).faults == []
+
+
+def test_a_measure_that_nobody_knows_is_a_fault(published: Request) -> None:
+    path = folder_of(published) / "datapackage.json"
+    package = json.loads(path.read_bytes())
+    package["microrelease"]["measures"]["invented"] = 1.0
+    path.write_text(json.dumps(package), encoding="utf-8")
+    with pytest.raises(IntegrityError, match="no measure that this version knows"):
+        recompute(verify(folder_of(published)))
+
+
+def test_a_candidate_is_approved_in_the_format_in_which_it_was_sealed(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masked, approval, spec, record = candidate(request_of)
+    # a version that knew another spec, and wrote no format
+    record["spec"]["microaggregation"]["options"] = {"of_that_version": True}
+    record["started_by"] = "Ana"
+
+    def as_before(content: dict[str, Any]) -> bytes:
+        return json.dumps(content).encode()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(registers, "encode", as_before)
+        sealed = seal.fn(masked, approval, spec, record)
+    assert "format" not in json.loads(sealed.manifest.read_bytes())
+    decide.fn(request_of.register, sealed.attempt, Decision(True, "Bea"))
+    assert events(request_of) == ["sealed", "publishing", "published"]
+    assert audit(request_of.register).faults == []
+    assert Register(request_of.register).manifest("000002-small-2026-Q3").format == 2
+
+
+def test_a_manifest_of_a_format_to_come_is_named() -> None:
+    with pytest.raises(IntegrityError, match="attempt a is in format 99: use a later version"):
+        manifests.decode(b'{"format": 99}', "a")
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": "2"}', b'{"format": 2}'])
+def test_what_is_no_manifest_is_named(content: bytes) -> None:
+    with pytest.raises(IntegrityError, match="the manifest of attempt a cannot be read"):
+        manifests.decode(content, "a")
+
+
+def test_nothing_is_written_that_could_not_be_read_again() -> None:
+    from algorithms.errors import ContractError
+
+    facts = {"attempt": "a", "release": {"name": "b", "period": "c"}, "decision": "d"}
+    assert manifests.decode(manifests.encode(facts), "a").release.name == "b"
+    with pytest.raises(ContractError, match="not so: secret"):
+        manifests.encode({**facts, "secret": 1})
