@@ -14,19 +14,16 @@ from algorithms.orderings import ORDERINGS
 from expectations.published import checksums, verify
 from flows.cli import main
 from flows.release import release
+from tasks.shelves import public_folder
 from tasks.shelves.audit import audit
-from tasks.shelves.register import Register
 from tests.conftest import Request
+from tests.publishing import events
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
 
 def run(request_of: Request, *options: str, **sections: Any) -> int:
     return main(["run", str(request_of.write(**sections)), *options])
-
-
-def events(request_of: Request) -> list[str]:
-    return [entry["event"] for entry in Register(request_of.register).chain().entries]
 
 
 def test_a_release_shows_its_stages_and_figures_and_where_the_files_are(
@@ -55,8 +52,8 @@ def test_a_release_shows_its_stages_and_figures_and_where_the_files_are(
     assert audit(request_of.register).verified == [str(folder)]
 
     assert run(request_of) == 0
-    assert "already published with the same bytes" in capsys.readouterr().out
-    assert events(request_of) == ["publishing", "published", "unchanged"]
+    assert "already published with the same data and claims" in capsys.readouterr().out
+    assert events(request_of) == ["started", "publishing", "published", "started", "unchanged"]
 
 
 def test_the_manifest_holds_what_an_auditor_needs(request_of: Request) -> None:
@@ -87,7 +84,7 @@ def test_a_blocked_release_leaves_no_public_file_and_is_recorded(
     assert "DLD is " in shown.err
     assert "failed" in shown.out
     assert not request_of.public.exists()
-    assert events(request_of) == ["blocked"]
+    assert events(request_of) == ["started", "blocked"]
     (path,) = request_of.register.glob("attempts/*/manifest.json")
     manifest = json.loads(path.read_bytes())
     assert manifest["decision"] == "blocked"
@@ -138,26 +135,25 @@ def test_a_period_is_published_once_and_then_revised(
     assert run(request_of, microaggregation={"k": 2}) == 12
     assert "set release.revision to 1" in capsys.readouterr().err
     assert run(request_of, microaggregation={"k": 2}, release={"revision": 1}) == 0
-    assert events(request_of) == ["publishing", "published", "blocked", "publishing", "published"]
+    published = ["started", "publishing", "published"]
+    assert events(request_of) == [*published, "started", "blocked", *published]
     assert main(["audit", str(request_of.register)]) == 0
 
 
 def test_a_disk_that_fails_once_is_tried_again(
     request_of: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tasks import publish
-
     failures = [OSError(5, "Input/output error")]
-    reveal = publish.reveal
+    reveal = public_folder.reveal
 
-    def unsteady(prepared: Path, target: Path) -> None:
+    def unsteady(*arguments: Any) -> None:
         if failures:
             raise failures.pop()
-        reveal(prepared, target)
+        reveal(*arguments)
 
-    monkeypatch.setattr(publish, "reveal", unsteady)
+    monkeypatch.setattr(public_folder, "reveal", unsteady)
     assert run(request_of) == 0
-    assert events(request_of) == ["publishing", "abandoned", "publishing", "published"]
+    assert events(request_of) == ["started", "publishing", "abandoned", "publishing", "published"]
     assert audit(request_of.register).faults == []
 
 

@@ -33,7 +33,7 @@ def test_no_answer_in_time_is_a_rejection(request_of: Request) -> None:
     state = release(request_of.load(gate=REVIEWED), return_state=True)
     assert (state.type.value, state.name) == ("FAILED", "Rejected")
     assert state.message == "rejected by nobody: no answer within 0.001 hours"
-    assert events(request_of) == ["sealed", "rejected"]
+    assert events(request_of) == ["started", "sealed", "rejected"]
     assert not folder_of(request_of).exists()
 
 
@@ -59,9 +59,10 @@ def test_a_candidate_is_sealed_now_and_published_later(
     assert main([*approve, "--reviewer", "Bea", "--reason", "well done"]) == 0
     assert "published small 2026-Q3" in capsys.readouterr().out
     assert main([*approve, "--reviewer", "Bea"]) == 12
-    assert events(request_of) == ["sealed", "publishing", "published"]
+    assert events(request_of) == ["started", "sealed", "publishing", "published"]
     manifest = Register(request_of.register).manifest("000002-small-2026-Q3")
-    assert manifest["review"] == {
+    assert manifest.review is not None
+    assert manifest.review.model_dump() == {
         "candidate": "000001-small-2026-Q3",
         "approved": True,
         "reviewer": "Bea",

@@ -25,7 +25,7 @@ DECISIONS: Mapping[str, tuple[str, str, str]] = {
     "unchanged": (
         "plain",
         "Unchanged",
-        "The same bytes were published before; nothing was changed.",
+        "The same data and claims were published before; nothing was changed.",
     ),
     "sealed": (
         "plain",
