@@ -18,6 +18,7 @@ from expectations.spec import Publication as Places
 from expectations.spec import ReleaseSpec
 from tasks.shelves import candidates, public_folder
 from tasks.shelves.disk import locked, make_folder, reveal
+from tasks.shelves.ownership import check_owner
 from tasks.shelves.register import (
     APPROVED,
     PUBLISHED,
@@ -188,6 +189,7 @@ def _appear(
     """Let prepared files appear in public, unless they are there."""
     public = spec.publication.public_folder
     target = public / spec.release.folder
+    check_owner(register, spec, record.get("spec_file", {}).get("name"))
     unchanged = public_folder.is_there(spec.release, public, prepared)
     told = {
         **record,

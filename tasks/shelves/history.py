@@ -39,6 +39,8 @@ class Past:
     input_sha256: str
     report: str
     status: str
+    spec_file: dict[str, str]
+    changes: list[dict[str, Any]]
 
 
 def history(folder: Path, audit: Audit | None = None) -> list[Past]:
@@ -98,6 +100,8 @@ def _past(register: Register, attempt: str, entry: dict[str, Any], audit: Audit 
         input_sha256=manifest.get("input", {}).get("sha256", ""),
         report=str(register.attempts / attempt / REPORT),
         status=_status(folder, audit),
+        spec_file=manifest.get("spec_file", {}),
+        changes=manifest.get("changes", []),
     )
 
 

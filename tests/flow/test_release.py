@@ -13,10 +13,10 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.published import checksums, verify
 from flows.cli import main
-from flows.release import release
 from tasks.shelves.audit import audit
 from tasks.shelves.register import Register
 from tests.conftest import Request
+from tests.publishing import run_release
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
@@ -99,12 +99,12 @@ def test_a_blocked_release_leaves_no_public_file_and_is_recorded(
 
 
 def test_prefect_shows_published_and_blocked_by_name(request_of: Request) -> None:
-    state = release(request_of.load(), return_state=True)
+    state = run_release(request_of.write())
     assert (state.type.value, state.name) == ("COMPLETED", "Published")
-    strict = request_of.load(
+    strict = request_of.write(
         gate={"ceilings": {"il": 0.0, "dld": 100.0}}, release={"name": "shown-as-blocked"}
     )
-    state = release(strict, return_state=True)
+    state = run_release(strict)
     assert (state.type.value, state.name) == ("FAILED", "Blocked")
     assert (state.message or "").startswith("IL is ")
     with get_client(sync_client=True) as client:

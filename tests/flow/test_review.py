@@ -18,11 +18,10 @@ from flows.audit import audit
 from flows.cli import main
 from flows.notify import BLOCK, tell
 from flows.operation.installation import OUTBOX
-from flows.release import release
 from flows.review import check_answerable
 from tasks.shelves.register import Register
 from tests.conftest import Request
-from tests.publishing import events, folder_of
+from tests.publishing import events, folder_of, run_release
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
@@ -30,7 +29,7 @@ REVIEWED = {"ceilings": {"il": 100.0, "dld": 100.0}, "review": {"hours": 0.001}}
 
 
 def test_no_answer_in_time_is_a_rejection(request_of: Request) -> None:
-    state = release(request_of.load(gate=REVIEWED), return_state=True)
+    state = run_release(request_of.write(gate=REVIEWED), started_by="Ana")
     assert (state.type.value, state.name) == ("FAILED", "Rejected")
     assert state.message == "rejected by nobody: no answer within 0.001 hours"
     assert events(request_of) == ["sealed", "rejected"]
