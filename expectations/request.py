@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -220,19 +220,21 @@ def _in_folder(name: str) -> SpecFile:
     if name not in specs:
         known = ", ".join(specs) or "none"
         raise SpecError(f"no spec is called {name!r}; there are: {known}")
-    file = read(specs.pop(name))
-    for other in specs.values():
-        try:
-            rival = read(other)
-        except ReleaseError:
-            # it can release nothing
-            continue
-        if _dataset(rival.spec) & _dataset(file.spec):
+    file = read(specs[name])
+    for rival in reviewed_specs():
+        if rival.name != file.name and _dataset(rival.spec) & _dataset(file.spec):
             raise SpecError(
                 f"a dataset must have one spec; {file.name} and {rival.name} both release "
                 f"{file.spec.release.name!r}: remove one of them, or give it another release.name"
             )
     return file
+
+
+def reviewed_specs() -> Iterator[SpecFile]:
+    """Read all reviewed specs but those that are faulty, which can release nothing."""
+    for path in sorted(specs_folder().glob("*.yaml")):
+        with suppress(ReleaseError):
+            yield read(path)
 
 
 def _dataset(spec: ReleaseSpec) -> set[str]:
