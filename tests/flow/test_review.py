@@ -36,6 +36,20 @@ def test_no_answer_in_time_is_a_rejection(request_of: Request) -> None:
     assert not folder_of(request_of).exists()
 
 
+@pytest.mark.parametrize("started_by", ["", "  ", "The schedule"])
+@pytest.mark.parametrize("candidate", [False, True])
+def test_a_run_that_nobody_signed_is_refused_before_any_work(
+    request_of: Request, started_by: str, candidate: bool
+) -> None:
+    spec = request_of.write(gate=REVIEWED)
+    state = run_release(spec, started_by=started_by, candidate=candidate)
+    assert (state.type.value, state.name) == ("FAILED", "Misspecified")
+    assert (state.message or "").endswith("give your name in started_by")
+    assert events(request_of) == ["failed"]
+    (attempt,) = (request_of.register / "attempts").iterdir()
+    assert "input" not in Register(request_of.register).manifest(attempt.name)
+
+
 def test_a_spec_that_asks_for_review_needs_a_server_that_stays(request_of: Request) -> None:
     check_answerable(request_of.load(gate=REVIEWED))
     with temporary_settings({PREFECT_API_URL: None}):

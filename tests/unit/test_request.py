@@ -17,11 +17,15 @@ from expectations.options import options_of
 from expectations.request import SPECS, Change, Changes, NamedSpec, Settled, at_hand, settle
 from expectations.review import SCHEDULE, Decision, person
 from flows.cli import main
+from tasks.explore.cell import choices, try_choice
+from tasks.ingest import ingest
 from tasks.publish import Candidate, decide, publish, record_attempt, seal
 from tasks.shelves.artefacts import review_text
 from tasks.shelves.history import history
 from tasks.shelves.ownership import check_owner
 from tasks.shelves.register import Register
+from tasks.standardise import standardise
+from tasks.validate import validate
 from tests.conftest import Request
 from tests.publishing import candidate
 
@@ -404,6 +408,14 @@ def test_a_release_with_a_budget_in_seconds_is_refused(
     assert "give iterations instead" in capsys.readouterr().err
 
 
+def test_a_budget_in_seconds_may_be_explored(request_of: Request) -> None:
+    spec = request_of.load(microaggregation={"method": "best", "options": {"seconds": 0.1}})
+    (choice,) = choices(spec, ["best"], [], [3])
+    assert choice.options == {"seconds": 0.1}
+    frame = validate.fn(ingest.fn(spec).frame, spec).frame
+    assert try_choice(frame, standardise.fn(frame, spec.columns), spec, choice).admissible
+
+
 def test_a_release_with_a_budget_in_iterations_is_repeatable(request_of: Request) -> None:
     for how in (
         {"method": "best", "options": {"iterations": 5, "seconds": None}},
@@ -421,6 +433,14 @@ def test_a_limit_on_what_seconds_decide_is_refused(request_of: Request) -> None:
     spec = request_of.load(gate=gate, evaluation={"certify_seconds": 1.0})
     with pytest.raises(SpecError, match=r"il_over_bound: .*: give evaluation\.bound_rounds"):
         spec.check_repeatable()
+
+
+def test_seconds_spent_on_a_bound_do_not_reach_public_files(request_of: Request) -> None:
+    masked, approval, spec, record = candidate(request_of)
+    publish.fn(masked, approval, spec, record)
+    masked, approval, spec, record = candidate(request_of, evaluation={"certify_seconds": 1.0})
+    assert "rounds" in approval.evaluation.notes["il_bound"]
+    assert publish.fn(masked, approval, spec, record).unchanged
 
 
 def test_every_budget_of_time_is_called_seconds() -> None:
