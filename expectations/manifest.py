@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import ContractError, IntegrityError
+from expectations.request import Change
 
 FORMAT = 2
 """The format that is written."""
@@ -35,23 +36,13 @@ class ReleaseFacts(BaseModel):
         return self.period + (f", revision {self.revision}" if self.revision else "")
 
 
-class SpecFile(BaseModel):
+class SpecFileFacts(BaseModel):
     """The reviewed file that a spec was read from."""
 
     model_config = TYPED
 
     name: str
     sha256: str
-
-
-class Change(BaseModel):
-    """A value of the reviewed spec that a run changed."""
-
-    model_config = TYPED
-
-    field: str
-    reviewed: Any
-    used: Any
 
 
 class InputFacts(BaseModel):
@@ -100,7 +91,7 @@ class Manifest(BaseModel):
     started_by: str = ""
     spec: dict[str, Any] = Field(default_factory=dict)
     """The whole spec of the run, as that version of the code understood it."""
-    spec_file: SpecFile | None = None
+    spec_file: SpecFileFacts | None = None
     changes: tuple[Change, ...] = ()
     flow_run: str = ""
     code: dict[str, Any] = Field(default_factory=dict)

@@ -23,6 +23,7 @@ from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.best import refine
 from algorithms.orderings import ORDERINGS
+from algorithms.utility.certificate import MEASURES as BOUNDS
 from expectations.faults import SLUG, faults
 from expectations.fields import (
     STRICT,
@@ -39,6 +40,11 @@ from expectations.periods import Every, check_zone, last_full
 REVISION_MARK = "-revision-"
 PERIOD_MARK = "{period}"
 """Stands in a path for the period of the run."""
+
+
+def folder_name(period: str, revision: int) -> str:
+    """Name the folder of a period in the folder of its dataset."""
+    return f"{period}{REVISION_MARK}{revision}" if revision else period
 
 
 class Release(BaseModel):
@@ -61,6 +67,9 @@ class Release(BaseModel):
     """Terms under which the public files may be used, as an SPDX name such as CC-BY-4.0."""
     revision: Revision = 0
     """0 for the first publication of a period, 1 for its first revision, and so on."""
+    formerly: str | None = Field(default=None, max_length=255)
+    """Name of the file that this spec stood in before, such as old-name.yaml, if the file was
+    renamed: a dataset is released from one spec file only."""
 
     @field_validator("period", mode="before")
     @classmethod
@@ -86,8 +95,7 @@ class Release(BaseModel):
     @property
     def folder(self) -> Path:
         """Where this release stands inside the public folder."""
-        mark = f"{REVISION_MARK}{self.revision}" if self.revision else ""
-        return Path(self.name) / f"{self.period}{mark}"
+        return Path(self.name) / folder_name(str(self.period), self.revision)
 
 
 class Source(BaseModel):
@@ -428,6 +436,34 @@ class ReleaseSpec(BaseModel):
                 "their combinations k-anonymous; expect the gate to refuse",
             )
         return ()
+
+    def check_repeatable(self) -> None:
+        """See that a release is the same on any machine, however fast it is.
+
+        A spec that is only explored need not be.
+
+        Raises
+        ------
+        SpecError
+            If a budget in seconds would decide what is published; the message names each.
+        """
+        how = self.microaggregation
+        faults = [
+            f"microaggregation.{key}.seconds: a release must not depend on the speed of the "
+            "machine, and a budget in seconds does: give iterations instead"
+            for key in ("options", "ordering_options", "refine")
+            if (getattr(how, key) or {}).get("seconds") is not None
+        ]
+        if self.evaluation.certify_seconds:
+            faults += [
+                f"gate.ceilings.{measure.name}: a limit must not depend on the speed of the "
+                "machine, and evaluation.certify_seconds makes this one depend on it: give "
+                "evaluation.bound_rounds instead, or drop the limit"
+                for measure in BOUNDS
+                if measure.name in self.gate.ceilings.all
+            ]
+        if faults:
+            raise SpecError("\n".join(faults))
 
     @model_validator(mode="after")
     def _source_is_not_public(self) -> Self:

@@ -1,6 +1,7 @@
 """Reads a spec from its file."""
 
-from collections.abc import Callable
+import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,38 @@ from expectations.spec import ReleaseSpec
 FOLDERS = ("public_folder", "register_folder", "staging_folder")
 
 
-Change = Callable[[dict[str, Any]], None]
+@dataclass(frozen=True)
+class SpecFile:
+    """A spec as its file says it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file, without its folder.
+    sha256 : str
+        Of the bytes that the spec was read from.
+    spec : ReleaseSpec
+        The spec, with absolute paths.
+    """
+
+    name: str
+    sha256: str
+    spec: ReleaseSpec
 
 
-def load(path: Path, change: Change | None = None) -> ReleaseSpec:
+def load(path: Path) -> ReleaseSpec:
     """Read a spec from a YAML file; paths in it become absolute.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    change : callable, optional
-        Changes the content of a spec that is valid, before it is validated again.
+    Raises
+    ------
+    StorageError, SpecError
+        As `read` does.
+    """
+    return read(path).spec
+
+
+def read(path: Path) -> SpecFile:
+    """Read a spec from a YAML file, and keep which bytes it was read from.
 
     Raises
     ------
@@ -35,7 +56,8 @@ def load(path: Path, change: Change | None = None) -> ReleaseSpec:
         If it is not YAML or not a spec; the message names every fault with its path.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        raw = path.read_bytes()
+        text = raw.decode("utf-8")
     except OSError as error:
         raise StorageError(
             f"the spec must be a readable file; {str(path)!r} is not ({error.strerror})"
@@ -51,15 +73,22 @@ def load(path: Path, change: Change | None = None) -> ReleaseSpec:
             "the spec must be a YAML mapping with the keys "
             f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
         )
-    anchored = _from_folder(content, path.absolute().parent)
+    spec = validated(_from_folder(content, path.absolute().parent))
+    return SpecFile(path.name, hashlib.sha256(raw).hexdigest(), spec)
+
+
+def validated(content: dict[str, Any]) -> ReleaseSpec:
+    """Make a spec of its content.
+
+    Raises
+    ------
+    SpecError
+        If it is not one; the message names every fault with its path.
+    """
     try:
-        spec = ReleaseSpec.model_validate(anchored)
-        if change is not None:
-            change(anchored)
-            spec = ReleaseSpec.model_validate(anchored)
+        return ReleaseSpec.model_validate(content)
     except ValidationError as error:
         raise SpecError("\n".join(faults(error))) from None
-    return spec
 
 
 class _NoDuplicates(yaml.SafeLoader):

@@ -4,11 +4,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
-from prefect import flow
+from prefect import flow, runtime
 from prefect.client.schemas.objects import State
 from pydantic import Field, ValidationError
 
-from algorithms.errors import ReleaseError
+from algorithms.errors import ReleaseError, SpecError
+from expectations.request import reviewed_specs
 from expectations.review import Decision
 from expectations.spec import ReleaseSpec
 from flows.alone import alone, end_with_worker
@@ -59,6 +60,8 @@ def approve(
 
 
 def _approve(folder: Path, candidate: str, decision: Decision, outcome: Outcome) -> None:
+    if runtime.deployment.id is not None:
+        _check_reviewed(folder)
     register = Register(folder.absolute())
     check_waiting(register, candidate)
     sealed = register.manifest(candidate)
@@ -67,3 +70,14 @@ def _approve(folder: Path, candidate: str, decision: Decision, outcome: Outcome)
         outcome.spec = ReleaseSpec.model_validate(sealed.spec)
     with alone(sealed.release.name, register.folder):
         outcome.publish(decide(register.folder, candidate, decision))
+
+
+def _check_reviewed(register: Path) -> None:
+    """See that a run on the server publishes what a reviewed spec made, and nothing else."""
+    known = {file.spec.publication.register_folder.resolve() for file in reviewed_specs()}
+    if register.resolve() not in known:
+        raise SpecError(
+            "a run on the server must decide on a candidate of a reviewed spec; "
+            f"{str(register)!r} is the register of none: use `microrelease approve` on the command "
+            "line"
+        )

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from algorithms.errors import IntegrityError, ReleaseError
 from flows import display
 
 if TYPE_CHECKING:
+    from expectations.request import NamedSpec
     from expectations.spec import ReleaseSpec
     from flows.outcome import Outcome
     from tasks.stage import Listener
@@ -27,12 +28,12 @@ def run(options: argparse.Namespace) -> int:
     spec = _settled(options)
     display.warnings(spec)
     _quieten_prefect()
-    with display.stages(spec) as (listener, watcher):
+    with display.stages(spec) as (listener, watcher), _asked(options) as named:
         from flows.release import release
 
         with _listening(listener, watcher) as outcomes, _prefect_faults_in_words():
             release(
-                spec,
+                named,
                 dry_run=options.dry_run,
                 candidate=options.candidate,
                 started_by=options.started_by or getpass.getuser(),
@@ -63,12 +64,19 @@ def approve(options: argparse.Namespace) -> int:
     return _ended(outcomes)
 
 
+def _asked(options: argparse.Namespace) -> AbstractContextManager[NamedSpec]:
+    """Have runs read the spec file that the command line names."""
+    from expectations.request import Changes, at_hand
+
+    return at_hand(options.spec, Changes.of(options.period))
+
+
 def _settled(options: argparse.Namespace) -> ReleaseSpec:
     """Read a spec and settle its period."""
-    from expectations.request import Changes
-    from expectations.spec_file import load
+    from expectations.request import settle
 
-    return load(options.spec, Changes.of(options.period).apply).at(datetime.now(UTC))
+    with _asked(options) as named:
+        return settle(named, datetime.now(UTC)).spec
 
 
 @contextmanager
@@ -116,7 +124,7 @@ def explore(options: argparse.Namespace) -> int:
     folder = options.folder or Path("-".join((*spec.release.folder.parts, "map")))
     _quieten_prefect()
     with display.cells(spec) as (listener, observer):
-        from flows.explore import explore, observers, outcomes
+        from flows.explore import explore, map_folder, observers, outcomes
         from tasks.explore.cell import Cell, recommendation
         from tasks.explore.outputs import PAGE, write_choice
         from tasks.stage import heard
@@ -124,11 +132,11 @@ def explore(options: argparse.Namespace) -> int:
         found: list[tuple[list[Cell], ReleaseError | None]] = []
         observers.append(observer)
         outcomes.append(lambda cells, error: found.append((cells, error)))
+        chosen = map_folder.set(folder.absolute())
         try:
-            with heard(listener), _prefect_faults_in_words():
+            with heard(listener), _asked(options) as named, _prefect_faults_in_words():
                 explore(
-                    spec,
-                    folder.absolute(),
+                    named,
                     methods=options.methods,
                     orderings=options.orderings,
                     ks=ks or None,
@@ -137,6 +145,7 @@ def explore(options: argparse.Namespace) -> int:
                     return_state=True,
                 )
         finally:
+            map_folder.reset(chosen)
             observers.pop()
             outcomes.pop()
     if not found:
@@ -173,6 +182,7 @@ def check(options: argparse.Namespace) -> int:
 
     spec = _settled(options)
     display.warnings(spec)
+    spec.check_repeatable()
     check_places(spec.publication)
     table = validate.fn(ingest.fn(spec).frame, spec)
     display.say(

@@ -1,6 +1,7 @@
 """The map: methods, paths and k on one table, and nothing published."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,10 @@ ORDERINGS_TRIED = ("npn", "tsp")
 KS_TRIED = (2, 3, 4, 5, 7, 10, 15)
 LARGEST_COUNT = 64
 
+map_folder: ContextVar[Path | None] = ContextVar("map_folder", default=None)
+"""Where the command line has the map written; a parameter of a run cannot say so. By default it is
+a folder of the register."""
+
 Observer = Callable[[Cell, int], None]
 """Told of every cell that is done, and how many there are."""
 
@@ -58,8 +63,7 @@ def try_choice(workers: Workers, choice: Microaggregation, cells: int) -> Cell:
     task_runner=ThreadPoolTaskRunner(max_workers=LARGEST_COUNT),  # type: ignore[arg-type]
 )
 def explore(
-    spec: ReleaseSpec | NamedSpec,
-    folder: Path | None = None,
+    spec: NamedSpec,
     methods: list[str] | None = None,
     orderings: list[str] | None = None,
     ks: list[int] | None = None,
@@ -69,9 +73,8 @@ def explore(
     """Measure methods, paths and k on one table; publish nothing.
 
     Args:
-        spec: a release spec, or the name of a reviewed one: the table, its columns, and the limits
-            that are drawn into the map.
-        folder: where the map and its table are written; by default a folder of the register.
+        spec: the name of a reviewed spec: the table, its columns, and the limits that are drawn
+            into the map.
         methods: by default all.
         orderings: paths for the methods that cut one; by default npn and tsp.
         ks: by default 2, 3, 4, 5, 7, 10, 15 and that of the spec.
@@ -81,11 +84,11 @@ def explore(
     end_with_worker()
     cells: list[Cell] = []
     try:
-        settled = guarded("settle", settle)(spec, due())
+        settled = guarded("settle", settle)(spec, due()).spec
         maps = settled.publication.register_folder / "maps"
         guarded("explore", _explore)(
             settled,
-            folder or maps / "-".join(settled.release.folder.parts),
+            map_folder.get() or maps / "-".join(settled.release.folder.parts),
             methods or list(METHODS),
             orderings or _paths(settled),
             ks or [*KS_TRIED, settled.microaggregation.k],

@@ -9,12 +9,12 @@ from prefect.client.schemas.objects import State
 
 from algorithms.errors import RefusedError, RejectedError, ReleaseError
 from expectations.gate import verdicts
-from expectations.request import NamedSpec, settle
+from expectations.request import NamedSpec, Settled, settle
 from expectations.spec import ReleaseSpec
 from flows.alone import alone, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Outcome, observers
-from flows.review import ask, check_answerable
+from flows.review import ask, check_answerable, check_starter, starter
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
 from tasks.judge import judge
@@ -25,24 +25,27 @@ from tasks.publish import Candidate, begin, decide, publish, record_attempt, sea
 from tasks.round_integers import round_integers
 from tasks.shelves import provenance
 from tasks.shelves.artefacts import progress
+from tasks.shelves.ownership import check_owner
 from tasks.shelves.public_folder import check_places
-from tasks.shelves.register import BLOCKED, FAILED, now
+from tasks.shelves.register import BLOCKED, FAILED, Register, now
 from tasks.stage import guarded
 from tasks.standardise import standardise
 from tasks.validate import validate
 
 
 def run_name() -> str:
-    """Name a run after what it is about; what is wrong with its spec the run itself will say."""
-    request = runtime.flow_run.parameters["spec"]
-    if isinstance(request, dict):
-        request = (NamedSpec if "name" in request else ReleaseSpec).model_validate(request)
+    """Name a run after its release; the run itself will say what is wrong with its spec."""
     try:
-        parts = settle(request, due()).release.folder.parts
+        parts = guarded("name", _named)().spec.release.folder.parts
     except ReleaseError:
         parts = (str(runtime.flow_run.id)[:8],)
     flow_name = runtime.flow_run.flow_name
     return "-".join(parts if flow_name == "release" else (flow_name, *parts))
+
+
+def _named() -> Settled:
+    """Settle the spec that the parameters name, before Prefect has validated them."""
+    return settle(NamedSpec.model_validate(runtime.flow_run.parameters["spec"]), due())
 
 
 def due() -> datetime:
@@ -60,7 +63,7 @@ def due() -> datetime:
     on_crashed=[tell_of],
 )
 def release(
-    spec: ReleaseSpec | NamedSpec,
+    spec: NamedSpec,
     dry_run: bool = False,
     candidate: bool = False,
     started_by: str = "",
@@ -68,17 +71,18 @@ def release(
     """Mask one table as its spec asks, and publish it if the gate approves.
 
     Args:
-        spec: a whole release spec, or the name of a reviewed one and what this run changes of it.
+        spec: the name of a reviewed spec, and how this run tightens it.
         dry_run: judge, but publish and record nothing.
         candidate: seal what passes the gate for `microrelease approve`, and publish nothing yet.
-        started_by: your name, if you start this by hand; you cannot be its reviewer then.
+        started_by: your name, if you start this by hand; someone else must review it then.
     """
     end_with_worker()
     outcome = Outcome()
     with closing(outcome):
         try:
-            outcome.spec = guarded("settle", settle)(spec, due())
-            outcome.record["started_by"] = started_by
+            settled = guarded("settle", settle)(spec, due())
+            outcome.spec = settled.spec
+            outcome.record |= {"started_by": starter(started_by), **settled.record}
             guarded("release", _release)(outcome.spec, dry_run, candidate, outcome)
         except ReleaseError as error:
             outcome.fail(error)
@@ -103,14 +107,20 @@ def _release(spec: ReleaseSpec, dry_run: bool, candidate: bool, outcome: Outcome
     )
     for warning in spec.warnings:
         get_run_logger().warning("%s", warning)
+    spec.check_repeatable()
     check_places(spec.publication)
     if dry_run:
         _process(spec, dry_run, False, outcome)
         return
     outcome.begin(begin(spec, outcome.record["started_by"]))
+    if candidate or spec.gate.review is not None:
+        check_starter(outcome.record["started_by"])
     if not candidate:
         check_answerable(spec)
-    with alone(spec.release.name, spec.publication.register_folder), progress(spec.release.name):
+    register = Register(spec.publication.register_folder)
+    with alone(spec.release.name, register.folder), progress(spec.release.name):
+        file = outcome.record["spec_file"]["name"]
+        check_owner(register, spec.release, spec.publication, file)
         _process(spec, dry_run, candidate or spec.gate.review is not None, outcome)
         if not candidate:
             _review(spec, outcome)

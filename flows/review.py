@@ -6,6 +6,7 @@ from typing import Literal
 
 from prefect import get_run_logger, runtime
 from prefect.client.orchestration import get_client
+from prefect.context import FlowRunContext
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run
 from prefect.input import RunInput
@@ -14,7 +15,7 @@ from prefect.states import Running
 from pydantic import Field
 
 from algorithms.errors import RefusedError, SpecError
-from expectations.review import Decision
+from expectations.review import SCHEDULE, Decision, person
 from expectations.spec import ReleaseSpec
 from flows.outcome import Outcome
 from tasks.publish import Candidate
@@ -34,6 +35,31 @@ class Review(RunInput):
         min_length=1, description="Your name. It must not be the one who started the run."
     )
     reason: str = Field(default="", description="Kept in the register.")
+
+
+def starter(started_by: str) -> str:
+    """Name the starter of this run; empty where a person started it and gave no name.
+
+    A parameter cannot claim that a run was scheduled: the server says so.
+    """
+    context = FlowRunContext.get()
+    run = context.flow_run if context else None
+    return SCHEDULE if run is not None and run.auto_scheduled else person(started_by)
+
+
+def check_starter(started_by: str) -> None:
+    """See, before any work is done, that a reviewer can be told from the one who started the run.
+
+    Raises
+    ------
+    SpecError
+        If nobody knows who started it.
+    """
+    if not started_by:
+        raise SpecError(
+            "a release that is reviewed must not be approved by the one who started it; who "
+            "started this run is not known: give your name in started_by"
+        )
 
 
 def check_answerable(spec: ReleaseSpec) -> None:

@@ -17,6 +17,7 @@ from expectations.spec import Publication as PublicationPlaces
 from expectations.spec import Release, ReleaseSpec
 from tasks.shelves import candidates, public_folder
 from tasks.shelves.disk import Folder
+from tasks.shelves.ownership import check_owner
 from tasks.shelves.public_folder import Places, Prepared, held
 from tasks.shelves.register import (
     ABANDONED,
@@ -233,6 +234,8 @@ def _appear(
     places: Places,
 ) -> Publication:
     """Let prepared files appear in public, unless they are there."""
+    file = record.get("spec_file", {}).get("name")
+    check_owner(desk.register, spec.release, spec.publication, file)
     target = spec.publication.public_folder / spec.release.folder
     published = public_folder.same_release(spec.release, prepared, places)
     if published is not None:

@@ -1,11 +1,13 @@
-"""Does everything that comes before a publication, for tests of what comes after."""
+"""Releases, in whole or up to their publication, for tests of what comes after."""
 
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from prefect.client.schemas.objects import State
 
 from expectations.gate import Approval
+from expectations.request import Changes, at_hand
 from expectations.spec import ReleaseSpec
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
@@ -31,6 +33,14 @@ def candidate(request_of: Request, **sections: Any) -> Candidate:
     approval = judge.fn(table, masked, measured, spec).approval
     content = spec.model_dump(mode="json")
     return masked, approval, spec, {"release": content["release"], "spec": content}
+
+
+def run_release(path: Path, changes: Changes | None = None, **options: Any) -> State[None]:
+    """Run the release flow on a spec file, as the command line does."""
+    from flows.release import release
+
+    with at_hand(path, changes) as named:
+        return release(named, return_state=True, **options)
 
 
 def events(request_of: Request) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from prefect.automations import Automation
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.client.schemas.objects import StateType
 from prefect.events.actions import ChangeFlowRunState, RunDeployment
 from prefect.events.schemas.automations import EventTrigger, Posture
@@ -38,6 +38,13 @@ BAD = (
         - {"Failed"}
     ),
 )
+# without `env` here: Prefect would merge that of a run into it
+JOB = {
+    "job_configuration": {"stream_output": True},
+    "variables": {"type": "object", "properties": {}, "additionalProperties": False},
+}
+"""Job template of the pool. It has no variables, so that whoever starts a run cannot choose its
+command, its environment or its working folder."""
 SILENCE_SECONDS = 90
 """Without a heartbeat for so long, a run has crashed."""
 
@@ -60,6 +67,7 @@ def deploy(file: Path = FILE) -> list[str]:
     with get_client(sync_client=True) as client:
         with suppress(ObjectAlreadyExists):
             client.create_work_pool(WorkPoolCreate(name=POOL, type="process"))
+        client.update_work_pool(POOL, WorkPoolUpdate(base_job_template=JOB))
         for spec in sorted(specs_folder().glob("*.yaml")):
             dataset = load(spec).release.name
             client.upsert_global_concurrency_limit_by_name(f"release-{dataset}", 1)

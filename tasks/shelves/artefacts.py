@@ -18,6 +18,7 @@ from prefect.artifacts import (
 
 from algorithms.profile import Profile
 from expectations.gate import Verdict
+from expectations.request import Change
 from expectations.spec import ReleaseSpec
 from tasks.explore.cell import Cell, recommendation
 from tasks.explore.table import rows_of
@@ -111,7 +112,7 @@ def show_summary(
     if verdicts:
         told += [_verdict_table(verdicts), record.get("certificate", "")]
     told += [f"![{label}](data:image/png;base64,{png})" for label, png in _pictures(spec, profile)]
-    told += ["## By whom and how", _facts(spec, record)]
+    told += ["## By whom and how", _facts(spec, record), _reviewed(record)]
     if manifest is not None:
         told += ["## Files", files_text(record, manifest)]
     create_markdown_artifact(
@@ -149,9 +150,10 @@ def review_text(
     told = [
         f"**{fault}.** Another reviewer must decide." if fault else "",
         f"**{release['title']}, {release['period']}**, started by "
-        f"{record.get('started_by') or 'a schedule, or someone without a name'}, passed its gate "
-        "and is sealed. Shall it be published?",
+        f"{record.get('started_by') or 'someone without a name'}, passed its gate and is sealed. "
+        "Shall it be published?",
         _verdict_table(verdicts),
+        _reviewed(record),
         certificate,
         f"Report: [{manifest.with_name(REPORT)}]({manifest.with_name(REPORT).as_uri()})",
         f"Candidate: `{manifest.parent.name}`",
@@ -240,6 +242,17 @@ def _facts(spec: ReleaseSpec, record: Mapping[str, Any]) -> str:
         "SHA-256 of the sources": record.get("code", {}).get("sources_sha256"),
     }
     return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
+
+
+def _reviewed(record: Mapping[str, Any]) -> str:
+    """Name the reviewed spec, and every value of which the run departed from it."""
+    if "spec_file" not in record:
+        return ""
+    file, changes = record["spec_file"], record.get("changes", ())
+    lines = [f"Reviewed spec `{file['name']}`, SHA-256 `{file['sha256']}`"]
+    if changes:
+        lines[0] += ". Changed in this run:\n"
+    return "\n".join([*lines, *(f"- {Change(**change)}" for change in changes)])
 
 
 def _measured(spec: ReleaseSpec) -> list[Past]:

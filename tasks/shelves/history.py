@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from expectations.manifest import ReleaseFacts
+from expectations.request import Change
 from tasks.shelves.audit import Audit
 from tasks.shelves.register import (
     ABANDONED,
@@ -50,6 +51,9 @@ class Past:
     input_sha256: str = ""
     report: str = ""
     status: str = NOT_PUBLIC
+    spec_file: str = ""
+    spec_sha256: str = ""
+    changes: tuple[Change, ...] = ()
 
 
 def history(folder: Path, audit: Audit | None = None) -> list[Past]:
@@ -118,6 +122,9 @@ def _past(
         input_sha256=manifest.input.sha256 if manifest.input else "",
         report=str(register.attempts / attempt / REPORT),
         status=_status(folder, audit),
+        spec_file=manifest.spec_file.name if manifest.spec_file else "",
+        spec_sha256=manifest.spec_file.sha256 if manifest.spec_file else "",
+        changes=manifest.changes,
     )
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from expectations.published import verify
-from flows.release import release
 from tasks.shelves.audit import audit
 from tests.conftest import Request
 from tests.flow.release_loop import run_for_ever
+from tests.publishing import run_release
 
 KILLS = 20
 
@@ -67,7 +67,7 @@ def test_a_killed_release_leaves_only_whole_folders_and_the_next_run_recovers(
             assert found.faults == []
             between_lines += bool(found.incomplete)
 
-    state = release(request_of.load(), return_state=True)
+    state = run_release(spec)
     assert state.name == "Published"
     found = audit(request_of.register)
     assert found.faults == found.incomplete == []

@@ -13,11 +13,10 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.published import checksums, verify
 from flows.cli import main
-from flows.release import release
 from tasks.shelves import public_folder
 from tasks.shelves.audit import audit
 from tests.conftest import Request
-from tests.publishing import events
+from tests.publishing import events, run_release
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
@@ -96,12 +95,12 @@ def test_a_blocked_release_leaves_no_public_file_and_is_recorded(
 
 
 def test_prefect_shows_published_and_blocked_by_name(request_of: Request) -> None:
-    state = release(request_of.load(), return_state=True)
+    state = run_release(request_of.write())
     assert (state.type.value, state.name) == ("COMPLETED", "Published")
-    strict = request_of.load(
+    strict = request_of.write(
         gate={"ceilings": {"il": 0.0, "dld": 100.0}}, release={"name": "shown-as-blocked"}
     )
-    state = release(strict, return_state=True)
+    state = run_release(strict)
     assert (state.type.value, state.name) == ("FAILED", "Blocked")
     assert (state.message or "").startswith("IL is ")
     with get_client(sync_client=True) as client:
@@ -138,6 +137,39 @@ def test_a_period_is_published_once_and_then_revised(
     published = ["started", "publishing", "published"]
     assert events(request_of) == [*published, "started", "blocked", *published]
     assert main(["audit", str(request_of.register)]) == 0
+
+
+def test_a_budget_in_seconds_is_not_released(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = {"method": "best", "options": {"seconds": 0.05}}
+    assert run(request_of, microaggregation=how) == 10
+    assert "microaggregation.options.seconds: a release must not" in capsys.readouterr().err
+    assert events(request_of) == ["failed"]
+    assert not request_of.public.exists()
+
+
+def test_a_dataset_is_released_from_one_spec_file_and_into_one_register(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(request_of) == 0
+    (path,) = request_of.register.glob("attempts/*/manifest.json")
+    told = json.loads(path.read_bytes())
+    digest = hashlib.sha256(request_of.path.read_bytes()).hexdigest()
+    assert told["spec_file"] == {"name": "spec.yaml", "sha256": digest}
+    assert told["changes"] == []
+
+    other = request_of.folder / "other.yaml"
+    request_of.write(gate={"ceilings": {"il": 99.0, "dld": 99.0}}).rename(other)
+    assert main(["run", str(other), "--period", "2026-Q4"]) == 12
+    assert "set release.formerly to spec.yaml" in capsys.readouterr().err
+    request_of.write(release={"formerly": "spec.yaml"}).rename(other)
+    assert main(["run", str(other), "--period", "2026-Q4"]) == 0
+
+    elsewhere = {"publication": {"register_folder": "another"}, "release": {"period": "2027-Q1"}}
+    assert run(request_of, **elsewhere) == 12
+    assert "2 in " in capsys.readouterr().err
+    assert {path.name for path in (request_of.public / "small").iterdir()} == {"2026-Q3", "2026-Q4"}
 
 
 def test_a_disk_that_fails_once_is_tried_again(

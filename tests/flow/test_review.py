@@ -18,11 +18,10 @@ from flows.audit import audit
 from flows.cli import main
 from flows.notify import BLOCK, tell
 from flows.operation.installation import OUTBOX
-from flows.release import release
 from flows.review import check_answerable
 from tasks.shelves.register import Register
 from tests.conftest import Request
-from tests.publishing import events, folder_of
+from tests.publishing import events, folder_of, run_release
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
@@ -30,11 +29,25 @@ REVIEWED = {"ceilings": {"il": 100.0, "dld": 100.0}, "review": {"hours": 0.001}}
 
 
 def test_no_answer_in_time_is_a_rejection(request_of: Request) -> None:
-    state = release(request_of.load(gate=REVIEWED), return_state=True)
+    state = run_release(request_of.write(gate=REVIEWED), started_by="Ana")
     assert (state.type.value, state.name) == ("FAILED", "Rejected")
     assert state.message == "rejected by nobody: no answer within 0.001 hours"
     assert events(request_of) == ["started", "sealed", "rejected"]
     assert not folder_of(request_of).exists()
+
+
+@pytest.mark.parametrize("started_by", ["", "  ", "The schedule"])
+@pytest.mark.parametrize("candidate", [False, True])
+def test_a_run_that_nobody_signed_is_refused_before_any_work(
+    request_of: Request, started_by: str, candidate: bool
+) -> None:
+    spec = request_of.write(gate=REVIEWED)
+    state = run_release(spec, started_by=started_by, candidate=candidate)
+    assert (state.type.value, state.name) == ("FAILED", "Misspecified")
+    assert (state.message or "").endswith("give your name in started_by")
+    assert events(request_of) == ["failed"]
+    (attempt,) = (request_of.register / "attempts").iterdir()
+    assert "input" not in Register(request_of.register).manifest(attempt.name)
 
 
 def test_a_spec_that_asks_for_review_needs_a_server_that_stays(request_of: Request) -> None:

@@ -64,7 +64,8 @@ def test_the_history_of_a_format_is_still_told(kept: Path) -> None:
 
 def test_an_unchanged_spec_is_not_published_with_other_bytes(kept: Path, tmp_path: Path) -> None:
     request_of = Request(tmp_path)
-    shutil.copytree(kept / "public", request_of.public)
+    for folder in (request_of.public, request_of.register):
+        shutil.copytree(kept / folder.name, folder)
     again = publish.fn(*candidate(request_of, columns={"decimals": {"sales": 1}}))
     assert again.unchanged
 

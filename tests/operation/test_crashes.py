@@ -56,7 +56,8 @@ def kill(pids: list[int]) -> None:
 
 def held(place: Site) -> UUID:
     """Start a release that waits for a reviewer, and so can be killed at leisure."""
-    run = place.start("release/by-hand", spec={"name": "held", "changes": {"period": "2026-Q3"}})
+    spec = {"name": "held", "changes": {"period": "2026-Q3"}}
+    run = place.start("release/by-hand", spec=spec, started_by="Ana")
     place.in_state(run, "Paused")
     return run
 
@@ -65,7 +66,8 @@ def test_two_releases_of_a_dataset_do_not_overlap(place: Site) -> None:
     first = held(place)
     # from another deployment, while the first waits
     spec = {"name": "held", "changes": {"period": "2026-Q2"}}
-    second = place.ended(place.start("release/enterprise-survey", spec=spec), 180)
+    run = place.start("release/enterprise-survey", spec=spec, started_by="Ana")
+    second = place.ended(run, 180)
     assert second.state is not None
     assert second.state.name == "Blocked"
     assert "must not overlap" in (second.state.message or "")

@@ -1,17 +1,24 @@
 """Releases on a real server with a real worker, started, judged and approved in a real browser."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
 
 import pytest
+from prefect.exceptions import PrefectHTTPStatusError
 from prefect.states import AwaitingRetry
+from prefect.workers.process import ProcessJobConfiguration
 
 from expectations.published import verify
+from expectations.spec_file import load
 from flows.cli import main
+from flows.operation.installation import POOL
 from tasks.shelves.audit import audit
 from tasks.shelves.register import Register
 from tests.browser import CHROMIUM, Browser, browser
@@ -224,6 +231,114 @@ def test_a_late_run_releases_the_period_it_was_due_for_and_so_does_its_repetitio
     assert repeated.state is not None
     assert repeated.state.name == "Published"
     assert "same data and claims" in (repeated.state.message or "")
+
+
+REVIEW = {"ceilings": {"il": 60.0, "dld": 100.0}, "review": {"hours": 1.0}}
+
+
+def test_whoever_may_start_runs_cannot_get_round_a_reviewed_spec(place: Site) -> None:
+    place.write_spec("guarded", gate=REVIEW)
+    whole = load(place.specs / "guarded.yaml").model_dump(mode="json")
+    whole["release"]["period"] = "2026-Q3"
+    whole["gate"]["review"] = None
+    whole["columns"]["identifiers"] = []
+    whole["columns"]["other"].append("company")
+    loosened = {"period": "2026-Q3", "k": 2, "il": 100, "dld": 100}
+    by_hand = "release/by-hand"
+    with pytest.raises(PrefectHTTPStatusError, match="Validation failed"):
+        place.start(by_hand, spec=whole)
+    with place.client() as client:
+        deployment = client.read_deployment_by_name(by_hand).id
+        answer = client.request(
+            "POST",
+            "/deployments/{id}/create_flow_run",
+            path_params={"id": deployment},
+            json={"parameters": {"spec": whole}, "enforce_parameter_schema": False},
+        )
+    runs = {
+        "whole": UUID(answer.json()["id"]),
+        "loosened": place.start(
+            by_hand, spec={"name": "guarded", "changes": loosened}, started_by="Ana"
+        ),
+        "nameless": place.start(
+            by_hand, spec={"name": "guarded", "changes": {"period": "2026-Q3"}}, started_by=" "
+        ),
+        "forged": place.start(
+            "approve/candidate",
+            register_folder=str(place.folder / "forged"),
+            candidate="000001-guarded-2026-Q3",
+            reviewer="Bea",
+        ),
+    }
+    ends = {name: place.ended(run).state for name, run in runs.items()}
+    said = {name: (state.name, state.message or "") for name, state in ends.items() if state}
+    assert said["whole"][0] == "Failed"
+    assert "invalid parameters" in said["whole"][1]
+    assert [said[name][0] for name in ("loosened", "nameless", "forged")] == ["Misspecified"] * 3
+    assert "k: may only be raised in a run; the reviewed spec says 5" in said["loosened"][1]
+    assert "ceilings.il: may only be lowered" in said["loosened"][1]
+    assert "give your name in started_by" in said["nameless"][1]
+    assert "is the register of none" in said["forged"][1]
+    assert not (place.specs / "public" / "guarded").exists()
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"env": {"MICRORELEASE_SPECS": "/tmp"}},
+        {"env.MICRORELEASE_SPECS": "/tmp"},
+        {"command": "true"},
+        {"working_dir": "/tmp"},
+    ],
+)
+def test_a_run_cannot_choose_its_environment_or_its_command(
+    place: Site, variables: dict[str, Any]
+) -> None:
+    with place.client() as client:
+        deployment = client.read_deployment_by_name("release/enterprise-survey").id
+        with pytest.raises(PrefectHTTPStatusError, match="Additional properties are not allowed"):
+            client.create_flow_run_from_deployment(deployment, job_variables=variables)
+        # should the server let them through, the worker does not take them
+        template = client.read_work_pool(POOL).base_job_template
+        job = asyncio.run(ProcessJobConfiguration.from_template_and_values(template, variables))
+    assert (job.command, job.env, job.working_dir) == (None, {}, None)
+
+
+def test_a_scheduled_run_may_be_reviewed_though_nobody_started_it(place: Site) -> None:
+    place.write_spec("scheduled", gate=REVIEW)
+    cron = {"cron": "0 6 15 1,4,7,10 *", "timezone": "UTC"}
+    with place.client() as client:
+        deployment = client.read_deployment_by_name("release/by-hand").id
+        parameters = {"spec": {"name": "scheduled"}, "started_by": "Bea"}
+        (schedule,) = client.request(
+            "POST",
+            "/deployments/{id}/schedules",
+            path_params={"id": deployment},
+            json=[{"schedule": cron, "active": True, "parameters": parameters}],
+        ).json()
+        client.request(
+            "POST",
+            "/deployments/{id}/schedule",
+            path_params={"id": deployment},
+            json={"start_time": "2026-10-15T00:00:00Z", "end_time": "2026-10-16T00:00:00Z"},
+        )
+    (run,) = place.runs("release", "by-hand", "Paused")
+    assert run.auto_scheduled
+    with place.client() as client:
+        answer = {"decision": "approve", "reviewer": "Bea", "reason": ""}
+        client.resume_flow_run(run.id, run_input=answer)
+        client.delete_deployment_schedule(deployment, UUID(schedule["id"]))
+    state = place.ended(run.id).state
+    assert state is not None
+    assert state.message == "published scheduled 2026-Q3"
+    register = Register(place.specs / "register")
+    (published,) = (
+        entry["attempt"]
+        for entry in register.chain().entries
+        if entry["event"] == "published" and entry["dataset"] == "scheduled"
+    )
+    manifest = register.manifest(published)
+    assert (manifest["started_by"], manifest["review"]["reviewer"]) == ("the schedule", "Bea")
 
 
 def test_the_audit_flow_names_what_was_altered(place: Site) -> None:

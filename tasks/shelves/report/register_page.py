@@ -59,6 +59,7 @@ def _dataset(dataset: str, pasts: Sequence[Past]) -> list[page.Html]:
                 "IL",
                 "DLD",
                 "Method, k",
+                "Spec",
                 "Reviewer",
                 "Files",
                 "When, UTC",
@@ -69,6 +70,25 @@ def _dataset(dataset: str, pasts: Sequence[Past]) -> list[page.Html]:
             numbers=(2, 3),
         )
     )
+    specs: dict[tuple[str, str], list[str]] = {}
+    for past in own:
+        if past.spec_file:
+            key = past.spec_file, past.spec_sha256
+            specs.setdefault(key, []).append(past.attempt.split("-")[0])
+    if specs:
+        parts.append(
+            page.subsection(
+                "Reviewed specs",
+                page.table(
+                    ["Spec", "SHA-256", "Attempts"],
+                    [
+                        (name, page.code(sha256), ", ".join(attempts))
+                        for (name, sha256), attempts in specs.items()
+                    ],
+                    caption=f"The spec files of {dataset}, and the attempts that used them",
+                ),
+            )
+        )
     released = sorted((past for past in own if past.checksums), key=by_period)
     if released:
         parts.append(
@@ -105,11 +125,20 @@ def _row(past: Past) -> tuple[str, ...]:
         _against(past.il, past.il_ceiling),
         _against(past.dld, past.dld_ceiling),
         f"{past.method}, {past.k}" if past.method else "",
+        _spec(past),
         reviewed,
         status,
         past.time[: len("2026-11-16T08:58")].replace("T", " "),
         page.Html(f'<a href="{Path(past.report).as_uri()}">report</a>') if past.report else "none",
     )
+
+
+def _spec(past: Past) -> str:
+    """Name the reviewed spec, and every value of which the run departed from it."""
+    if not past.spec_file:
+        return ""
+    changes = "; ".join(map(str, past.changes))
+    return page.explained(past.spec_file, changes or "as reviewed")
 
 
 def _against(value: float | None, ceiling: float) -> str:

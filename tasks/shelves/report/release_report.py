@@ -11,6 +11,7 @@ from algorithms.measures import MEASURES
 from algorithms.profile import ColumnProfile, Profile
 from algorithms.utility.moments import SHARES
 from expectations.gate import Verdict
+from expectations.request import Change
 from tasks.shelves.report import page, pictures
 from tasks.shelves.report.page import Html
 from tasks.shelves.report.sizes import size_table
@@ -344,7 +345,33 @@ def _spec(record: Mapping[str, Any], _: Profile | None) -> str:
     if "spec" not in record:
         return ""
     text = yaml.safe_dump(record["spec"], sort_keys=False, allow_unicode=True)
-    return page.preformatted(text.strip(), "The release spec")
+    return page.together(
+        [*_reviewed(record), page.preformatted(text.strip(), "The release spec of this run")]
+    )
+
+
+def _reviewed(record: Mapping[str, Any]) -> list[Html]:
+    """Name the reviewed spec, and every value of which the run departed from it."""
+    if "spec_file" not in record:
+        return []
+    file = record["spec_file"]
+    facts = [("Reviewed spec", file["name"]), ("SHA-256 of the file", page.code(file["sha256"]))]
+    changes = [Change(**change) for change in record.get("changes", ())]
+    if not changes:
+        return [page.definitions(facts), page.paragraph("This run changed nothing of it.")]
+    rows = [
+        (change.field, *(_shown(value) for value in (change.reviewed, change.used)))
+        for change in changes
+    ]
+    caption = "Values that this run changed"
+    return [
+        page.definitions(facts),
+        page.table(["Key", "Reviewed spec", "This run"], rows, caption=caption, numbers=(1, 2)),
+    ]
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else str(value)
 
 
 def _provenance(record: Mapping[str, Any], _: Profile | None) -> str:
