@@ -15,7 +15,13 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from algorithms.errors import ContractError, IntegrityError, SpecError, StorageError
+from algorithms.errors import (
+    ContractError,
+    IntegrityError,
+    RefusedError,
+    SpecError,
+    StorageError,
+)
 from expectations.published import FILES, checksums, verify
 from expectations.review import Decision
 from tasks import publish as publishing
@@ -236,7 +242,7 @@ def test_a_link_in_the_public_folder_is_not_followed(request_of: Request, name: 
     link = request_of.public / name
     link.parent.mkdir(parents=True)
     link.symlink_to(elsewhere)
-    with pytest.raises(StorageError, match="public_folder must be a folder"):
+    with pytest.raises((StorageError, RefusedError)):
         publish.fn(*candidate(request_of))
     assert not list(elsewhere.iterdir())
 

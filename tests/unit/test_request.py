@@ -300,15 +300,19 @@ def test_a_candidate_of_another_spec_file_is_not_published(request_of: Request) 
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
 
 
+def owned(spec: ReleaseSpec) -> None:
+    register = Register(spec.publication.register_folder)
+    check_owner(register, spec.release, spec.publication, "spec.yaml")
+
+
 def test_a_public_folder_that_another_register_filled_is_refused(request_of: Request) -> None:
     publish_from(request_of, "spec.yaml")
     other = request_of.load(publication={"register_folder": "register-2"})
     with pytest.raises(RefusedError, match="all releases of small must be in one register; 1 in"):
-        check_owner(Register(other.publication.register_folder), other, "spec.yaml")
+        owned(other)
     (request_of.public / "small" / ".DS_Store").mkdir()
     (request_of.public / "small" / "notes.txt").touch()
-    spec = request_of.load()
-    check_owner(Register(spec.publication.register_folder), spec, "spec.yaml")
+    owned(request_of.load())
 
 
 def test_nobody_approves_a_run_of_which_the_starter_is_not_known(request_of: Request) -> None:
@@ -368,7 +372,7 @@ def test_manifest_report_register_page_and_review_show_changes_beside_the_review
         assert "microaggregation.k: 6 in this run, 5 in the reviewed spec" in text
         assert "gate.ceilings.il_over_bound: 9.0 in this run, none in the reviewed spec" in text
     (past,) = history(request_of.register)
-    assert past.spec_file["name"] == "spec.yaml"
+    assert past.spec_file == "spec.yaml"
 
 
 def test_where_nothing_was_changed_that_is_said(request_of: Request) -> None:
