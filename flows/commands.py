@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> int:
     """Run the release flow here and now."""
     spec = _settled(options)
-    display.warnings(spec)
+    display.warnings(spec.warnings)
     _quieten_prefect()
     with display.stages(spec) as (listener, watcher):
         from flows.release import release
@@ -172,7 +172,7 @@ def check(options: argparse.Namespace) -> int:
     from tasks.validate import validate
 
     spec = _settled(options)
-    display.warnings(spec)
+    display.warnings(spec.warnings)
     check_places(spec.publication)
     table = validate.fn(ingest.fn(spec).frame, spec)
     display.say(
@@ -275,8 +275,10 @@ def deploy(options: argparse.Namespace) -> int:
     """Bring a server up to date."""
     from flows.operation.deploy import deploy as bring_up_to_date
 
-    for name in bring_up_to_date(options.file.absolute()):
+    deployed = bring_up_to_date(options.file.absolute())
+    for name in deployed.names:
         display.say(f"  deployed  {name}")
+    display.warnings(map(str, deployed.faults))
     return 0
 
 
