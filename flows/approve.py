@@ -10,7 +10,7 @@ from pydantic import Field
 from algorithms.errors import ReleaseError
 from expectations.review import Decision
 from expectations.spec import ReleaseSpec
-from flows.alone import alone, end_with_worker
+from flows.alone import deciding, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Outcome, observers
 from tasks.publish import decide
@@ -61,5 +61,5 @@ def _approve(folder: Path, candidate: str, decision: Decision, outcome: Outcome)
     register = Register(folder.absolute())
     check_waiting(register, candidate)
     outcome.spec = ReleaseSpec.model_validate(register.manifest(candidate)["spec"])
-    with alone(outcome.spec.release.name, register.folder):
+    with deciding(register.folder, candidate):
         outcome.publish(decide(register.folder, candidate, decision))
