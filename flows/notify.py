@@ -34,7 +34,7 @@ def notify(flow_run_id: UUID) -> None:
     """
     with get_client(sync_client=True) as client:
         run = client.read_flow_run(flow_run_id)
-    if run.state is not None:
+    if run.state is not None and run.state.is_final() and not run.state.is_completed():
         tell(run, run.state)
 
 
