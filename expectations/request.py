@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from algorithms.errors import ReleaseError, SpecError
+from algorithms.errors import SpecError
 from expectations.faults import faults
 from expectations.fields import (
     STRICT,
@@ -24,6 +24,7 @@ from expectations.fields import (
 )
 from expectations.spec import Limit, ReleaseSpec
 from expectations.spec_file import SpecFile, read, validated
+from expectations.spec_folder import read_all
 
 SPECS = "MICRORELEASE_SPECS"
 """Environment variable with the folder of the specs that can be called by name."""
@@ -230,11 +231,10 @@ def _in_folder(name: str) -> SpecFile:
     return file
 
 
-def reviewed_specs() -> Iterator[SpecFile]:
+def reviewed_specs() -> list[SpecFile]:
     """Read all reviewed specs but those that are faulty, which can release nothing."""
-    for path in sorted(specs_folder().glob("*.yaml")):
-        with suppress(ReleaseError):
-            yield read(path)
+    files, _ = read_all(specs_folder())
+    return files
 
 
 def _dataset(spec: ReleaseSpec) -> set[str]:

@@ -25,7 +25,9 @@ LEASE = 60.0
 
 @contextmanager
 def alone(dataset: str, register: Path) -> Iterator[None]:
-    """Hold a dataset against every other release of it, also while this one waits for a reviewer.
+    """Hold a dataset against every other release of it, until this one is published or sealed.
+
+    A run that waits for its reviewer holds its candidate only, see `deciding`.
 
     A lock on a file beside the register holds among all processes that share that file system, with
     or without a Prefect server, and ends with its process. A limit on the server holds among hosts.
@@ -63,9 +65,32 @@ def alone(dataset: str, register: Path) -> Iterator[None]:
 
 def _under_way(dataset: str) -> RefusedError:
     return RefusedError(
-        f"two releases of {dataset} must not overlap; another one is under way, or waits for its "
-        "reviewer: let it end, then run again"
+        f"two releases of {dataset} must not overlap; another one is under way: let it end, then "
+        "run again"
     )
+
+
+@contextmanager
+def deciding(register: Path, candidate: str) -> Iterator[None]:
+    """Hold a sealed candidate against everyone else who would decide on it.
+
+    Other candidates, also of the same dataset, can be decided on meanwhile: the lock of the
+    register lets one publication in at a time, and each checks again what is public by then.
+
+    Raises
+    ------
+    RefusedError
+        If another process holds it, such as a run that waits for its reviewer.
+    """
+    locks = Register(register).locks
+    make_folder(locks, "register_folder")
+    with try_lock(locks / candidate, 0.0) as free:
+        if not free:
+            raise RefusedError(
+                f"a candidate must be decided on in one place; the run that sealed {candidate} "
+                "waits for its reviewer: resume that run in the Prefect UI, or cancel it first"
+            )
+        yield
 
 
 def end_with_worker() -> None:

@@ -12,7 +12,7 @@ from algorithms.errors import ReleaseError, SpecError
 from expectations.request import reviewed_specs
 from expectations.review import Decision
 from expectations.spec import ReleaseSpec
-from flows.alone import alone, end_with_worker
+from flows.alone import deciding, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Outcome, observers
 from tasks.publish import decide
@@ -64,11 +64,10 @@ def _approve(folder: Path, candidate: str, decision: Decision, outcome: Outcome)
         _check_reviewed(folder)
     register = Register(folder.absolute())
     check_waiting(register, candidate)
-    sealed = register.manifest(candidate)
     # a spec that this version would refuse was judged by the version that sealed it
     with suppress(ValidationError):
-        outcome.spec = ReleaseSpec.model_validate(sealed.spec)
-    with alone(sealed.release.name, register.folder):
+        outcome.spec = ReleaseSpec.model_validate(register.manifest(candidate).spec)
+    with deciding(register.folder, candidate):
         outcome.publish(decide(register.folder, candidate, decision))
 
 

@@ -12,7 +12,7 @@ from prefect.states import Completed, Failed
 
 from algorithms.errors import IntegrityError, ReleaseError, SpecError
 from expectations.request import specs_folder
-from expectations.spec_file import load
+from expectations.spec_folder import read_all
 from flows.notify import tell_of
 from tasks.shelves.artefacts import harmless, show_audit, show_head, witness_key
 from tasks.shelves.audit import Audit
@@ -30,20 +30,33 @@ from tasks.stage import guarded, stage
 def audit(registers: list[Path] | None = None) -> State[None]:
     """Verify every release and every line of the registers again, and fail if one was altered.
 
+    A register that cannot be read, or a spec that is faulty, fails the audit once the others are
+    verified.
+
     Args:
         registers: by default those of all specs in the folder of specs.
     """
+    errors: list[ReleaseError] = []
+    if not registers:
+        try:
+            registers, faulty = guarded("audit", known_registers)()
+        except ReleaseError as error:
+            return Failed(name=error.state_name, message=str(error))
+        errors += faulty
     found: dict[Path, Audit] = {}
-    try:
-        for register in registers or guarded("audit", known_registers)():
+    for register in registers:
+        try:
             found[register] = verify_register(register)
-    except ReleaseError as error:
-        return Failed(name=error.state_name, message=str(error))
+        except ReleaseError as error:
+            found[register] = Audit(faults=[str(error)])
+            errors.append(type(error)(f"{register}: {error}"))
+        else:
+            errors += [IntegrityError(f"{register}: {fault}") for fault in found[register].faults]
     with harmless():
         show_audit(found)
-    faults = [f"{register}: {fault}" for register, one in found.items() for fault in one.faults]
-    if faults:
-        return Failed(name=IntegrityError.state_name, message="; ".join(faults))
+    if errors:
+        worst = next((one for one in errors if isinstance(one, IntegrityError)), errors[0])
+        return Failed(name=worst.state_name, message="; ".join(map(str, errors)))
     for register, one in found.items():
         with harmless():
             show_head(register, one.lines, one.head)
@@ -56,22 +69,19 @@ def audit(registers: list[Path] | None = None) -> State[None]:
 @stage(name="verify")
 def verify_register(register: Path) -> Audit:
     """Audit one register, with what the server remembers of its last line."""
-    try:
-        return audit_register(register, witness=_witness(register))
-    except IntegrityError as error:  # one that is gone must not hide what the others have to tell
-        return Audit(faults=[str(error)])
+    return audit_register(register, witness=_witness(register))
 
 
-def known_registers() -> list[Path]:
+def known_registers() -> tuple[list[Path], list[SpecError]]:
     """List the registers of all specs that can be called by name and were ever run.
 
-    The server remembers those that were removed since.
+    The server remembers those that were removed since. Spec files that are faulty are listed too.
     """
-    specs = sorted(specs_folder().glob("*.yaml"))
-    if not specs:
+    files, faults = read_all(specs_folder())
+    if not files and not faults:
         raise SpecError(f"there must be a spec in {str(specs_folder())!r}; there is none")
-    folders = {load(path).publication.register_folder for path in specs}
-    return sorted(folder for folder in folders if folder.is_dir() or _witness(folder))
+    folders = {file.spec.publication.register_folder for file in files}
+    return sorted(folder for folder in folders if folder.is_dir() or _witness(folder)), faults
 
 
 def _witness(register: Path) -> str | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> int:
     """Run the release flow here and now."""
     spec = _settled(options)
-    display.warnings(spec)
+    display.warnings(spec.warnings)
     _quieten_prefect()
     with display.stages(spec) as (listener, watcher), _asked(options) as named:
         from flows.release import release
@@ -181,7 +181,7 @@ def check(options: argparse.Namespace) -> int:
     from tasks.validate import validate
 
     spec = _settled(options)
-    display.warnings(spec)
+    display.warnings(spec.warnings)
     spec.check_repeatable()
     check_places(spec.publication)
     table = validate.fn(ingest.fn(spec).frame, spec)
@@ -285,8 +285,10 @@ def deploy(options: argparse.Namespace) -> int:
     """Bring a server up to date."""
     from flows.operation.deploy import deploy as bring_up_to_date
 
-    for name in bring_up_to_date(options.file.absolute()):
+    deployed = bring_up_to_date(options.file.absolute())
+    for name in deployed.names:
         display.say(f"  deployed  {name}")
+    display.warnings(map(str, deployed.faults))
     return 0
 
 

@@ -21,7 +21,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     # types only: what is imported here would be waited for by `microrelease --help`
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from algorithms.errors import ReleaseError
@@ -142,10 +142,10 @@ def measures(found: Mapping[str, Measure]) -> None:
                 console.print(f"    {escape(measure.definition)} \\[{measure.paper}]")
 
 
-def warnings(spec: ReleaseSpec) -> None:
-    """Print what is allowed but likely a mistake."""
+def warnings(sentences: Iterable[str]) -> None:
+    """Print what does not stop a command but is likely a mistake."""
     console = Console(highlight=False, soft_wrap=True, stderr=True)
-    for sentence in spec.warnings:
+    for sentence in sentences:
         console.print(f"[bold yellow]warning:[/] {escape(sentence)}")
 
 
@@ -257,6 +257,7 @@ def history(pasts: Sequence[Past]) -> None:
 
 def status(found: Status, url: str) -> None:
     """Print what is running, what waits and what is due."""
+    say("times are in UTC")
     say(f"server    {'answers' if found.server else 'does not answer'} at {url}")
     say(f"workers   {', '.join(found.workers) or 'none: nothing will run'}")
     for heading, runs in (("running", found.running), ("review", found.paused)):
@@ -266,9 +267,11 @@ def status(found: Status, url: str) -> None:
         for candidate in candidates:
             say(f"{'candidate':<10}{candidate} in {register}")
     if found.due:
-        table = Table("deployment", "next, local time", "last", box=None, pad_edge=False)
+        table = Table("deployment", "next, UTC", "last, UTC", box=None, pad_edge=False)
         for due in found.due:
-            soon = f"{due.next.astimezone():%Y-%m-%d %H:%M}" if due.next else "by hand"
+            soon = f"{due.next:%Y-%m-%d %H:%M}" if due.next else "by hand"
             table.add_row(due.name, soon, due.last)
         Console(highlight=False).print()
         Console(highlight=False).print(table)
+    for error in found.faults:
+        say(f"{error.state_name.lower()}: {error}")

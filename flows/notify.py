@@ -2,6 +2,8 @@
 
 import json
 import os
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,6 +21,8 @@ from tasks.shelves.register import now
 
 BLOCK = "MICRORELEASE_NOTIFY"
 """Environment variable with a Prefect notification block, such as slack-webhook/releases."""
+PAUSES = (0.0, 2.0, 10.0)
+"""Seconds before each attempt to send a message on."""
 
 
 @flow(name="notify", flow_run_name="notify-{flow_run_id}", persist_result=False, log_prints=False)
@@ -30,19 +34,29 @@ def notify(flow_run_id: UUID) -> None:
     """
     with get_client(sync_client=True) as client:
         run = client.read_flow_run(flow_run_id)
-    if run.state is not None:
+    if run.state is not None and run.state.is_final() and not run.state.is_completed():
         tell(run, run.state)
 
 
 def tell_of(flow: Flow[..., Any], flow_run: FlowRun, state: State) -> None:  # noqa: ARG001
-    """Tell of a run from within its own process; a hook of flows, called by these names."""
+    """Tell of a run from its own process, or from its worker; a hook, called by these names."""
+    if state.is_crashed():
+        # a worker knows a run by the name that it had before it started
+        with suppress(Exception), get_client(sync_client=True) as client:
+            flow_run = client.read_flow_run(flow_run.id)
     tell(flow_run, state)
 
 
 def tell(run: FlowRun, state: State) -> bool:
     """Put a message in the outbox and send it on; tell whether this was the first for the run.
 
-    Without an outbox there is nobody to tell: who runs a release by hand sees how it ends.
+    Without an outbox there is nobody to tell: who runs a release by hand sees how it ends. A
+    message that could not be sent stays in the outbox under another name.
+
+    Raises
+    ------
+    StorageError
+        If the notification block failed several times.
     """
     if not os.environ.get(OUTBOX):
         return False
@@ -55,7 +69,7 @@ def tell(run: FlowRun, state: State) -> bool:
         "state": state.name,
         "message": state.message or "",
     }
-    message = outbox / f"{run.id}.json"
+    message, unsent = outbox / f"{run.id}.json", outbox / f"{run.id}.unsent"
     try:
         with message.open("x", encoding="utf-8") as file:
             json.dump(told, file, indent=2, ensure_ascii=False)
@@ -63,13 +77,28 @@ def tell(run: FlowRun, state: State) -> bool:
         return False
     if os.environ.get(BLOCK):
         try:
-            block: Any = Block.load(os.environ[BLOCK])
-            block.notify(f"{state.name}: {state.message or 'no message'}", subject=run.name)
-        except Exception as error:
-            # the next to tell of this run tries again
-            message.unlink()
-            raise StorageError(
-                f"{os.environ[BLOCK]!r} must take notifications; it failed "
-                f"({type(error).__name__}): see docs/operating.md"
-            ) from None
+            _send(os.environ[BLOCK], f"{state.name}: {state.message or 'no message'}", run.name)
+        except StorageError:
+            # if another tells of this run, it tries again
+            message.rename(unsent)
+            raise
+        unsent.unlink(missing_ok=True)
     return True
+
+
+def _send(name: str, body: str, subject: str) -> None:
+    """Hand a message to a notification block, several times if it fails."""
+    fault = ""
+    for pause in PAUSES:
+        time.sleep(pause)
+        try:
+            block: Any = Block.load(name)
+            block.notify(body, subject=subject)
+        except Exception as error:
+            fault = type(error).__name__
+        else:
+            return
+    raise StorageError(
+        f"{name!r} must take notifications; it failed {len(PAUSES)} times ({fault}): see "
+        "docs/operating.md"
+    )

@@ -11,7 +11,7 @@ from algorithms.errors import RefusedError, RejectedError, ReleaseError
 from expectations.gate import verdicts
 from expectations.request import NamedSpec, Settled, settle
 from expectations.spec import ReleaseSpec
-from flows.alone import alone, end_with_worker
+from flows.alone import alone, deciding, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Outcome, observers
 from flows.review import ask, check_answerable, check_starter, starter
@@ -118,10 +118,11 @@ def _release(spec: ReleaseSpec, dry_run: bool, candidate: bool, outcome: Outcome
     if not candidate:
         check_answerable(spec)
     register = Register(spec.publication.register_folder)
-    with alone(spec.release.name, register.folder), progress(spec.release.name):
-        file = outcome.record["spec_file"]["name"]
-        check_owner(register, spec.release, spec.publication, file)
-        _process(spec, dry_run, candidate or spec.gate.review is not None, outcome)
+    with progress(spec.release.name):
+        with alone(spec.release.name, register.folder):
+            file = outcome.record["spec_file"]["name"]
+            check_owner(register, spec.release, spec.publication, file)
+            _process(spec, dry_run, candidate or spec.gate.review is not None, outcome)
         if not candidate:
             _review(spec, outcome)
 
@@ -175,17 +176,19 @@ def _review(spec: ReleaseSpec, outcome: Outcome) -> None:
     held, review = outcome.candidate, spec.gate.review
     if held is None or review is None:
         return
-    outcome.show("Waits for a reviewer")
-    decision = ask(outcome, held, review.hours)
-    try:
-        outcome.publish(decide(spec.publication.register_folder, held.attempt, decision))
-    except RejectedError:
-        outcome.candidate = None
-        raise
-    except ReleaseError:
-        # unlike a rejection, this is not in the register yet
-        outcome.recorded = False
-        raise
+    register = spec.publication.register_folder
+    with deciding(register, held.attempt):
+        outcome.show("Waits for a reviewer")
+        decision = ask(outcome, held, review.hours)
+        try:
+            outcome.publish(decide(register, held.attempt, decision))
+        except RejectedError:
+            outcome.candidate = None
+            raise
+        except ReleaseError:
+            # unlike a rejection, this is not in the register yet
+            outcome.recorded = False
+            raise
 
 
 def _keep_record(spec: ReleaseSpec, outcome: Outcome) -> None:

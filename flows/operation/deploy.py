@@ -4,13 +4,15 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from prefect.automations import Automation
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
+from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolCreate, WorkPoolUpdate
+from prefect.client.schemas.filters import FlowFilter, FlowFilterName
 from prefect.client.schemas.objects import StateType
 from prefect.events.actions import ChangeFlowRunState, RunDeployment
 from prefect.events.schemas.automations import EventTrigger, Posture
@@ -20,14 +22,17 @@ from prefect.settings import get_current_settings
 from algorithms import errors
 from algorithms.errors import ReleaseError, SpecError
 from expectations.request import specs_folder
-from expectations.spec_file import load
+from expectations.spec_folder import read_all
 from flows.operation.installation import FILE, POOL, ROOT
 
 FLOWS = ("release", "explore", "audit", "approve")
+MAY_PAUSE = "release"
+"""The flow whose runs may wait for a reviewer."""
 GOOD = ("Completed", "Published", "Approved", "Sealed", "Explored", "Verified")
+AGAIN = ("Scheduled", "AwaitingRetry", "Pending")
+"""States of a run that is repeated; a process that sends heartbeats comes after them."""
 BAD = (
     "Failed",
-    "Crashed",
     "TimedOut",
     *sorted(
         {
@@ -45,12 +50,23 @@ JOB = {
 }
 """Job template of the pool. It has no variables, so that whoever starts a run cannot choose its
 command, its environment or its working folder."""
+CRASHED = "prefect.flow-run.Crashed"
 SILENCE_SECONDS = 90
 """Without a heartbeat for so long, a run has crashed."""
 
 
-def deploy(file: Path = FILE) -> list[str]:
-    """Bring the server that ``PREFECT_API_URL`` names up to date; name what it has then.
+@dataclass(frozen=True)
+class Deployed:
+    """The deployments that a server has, and the spec files that are faulty."""
+
+    names: list[str]
+    faults: list[SpecError]
+
+
+def deploy(file: Path = FILE) -> Deployed:
+    """Bring the server that ``PREFECT_API_URL`` names up to date.
+
+    A spec file that is faulty is named and left out; it does not keep the others from their runs.
 
     Raises
     ------
@@ -64,17 +80,31 @@ def deploy(file: Path = FILE) -> list[str]:
             "deployments need a server; PREFECT_API_URL is not set: start one with "
             "`microrelease up`, which deploys by itself, or set it"
         )
+    files, faults = read_all(specs_folder())
     with get_client(sync_client=True) as client:
         with suppress(ObjectAlreadyExists):
             client.create_work_pool(WorkPoolCreate(name=POOL, type="process"))
         client.update_work_pool(POOL, WorkPoolUpdate(base_job_template=JOB))
-        for spec in sorted(specs_folder().glob("*.yaml")):
-            dataset = load(spec).release.name
-            client.upsert_global_concurrency_limit_by_name(f"release-{dataset}", 1)
+        for reviewed in files:
+            client.upsert_global_concurrency_limit_by_name(
+                f"release-{reviewed.spec.release.name}", 1
+            )
         _deploy_file(file)
+        _lift_limits(client)
         _automate(client)
         deployments = client.read_deployments()
-    return sorted(deployment.name for deployment in deployments)
+    return Deployed(sorted(deployment.name for deployment in deployments), faults)
+
+
+def _lift_limits(client: SyncPrefectClient) -> None:
+    """Remove limits of deployments, set here or by an earlier version, where a run may pause.
+
+    A run that pauses loses the lease of its slot, and is ended when it cannot renew it.
+    """
+    flow = FlowFilter(name=FlowFilterName(any_=[MAY_PAUSE]))
+    for deployment in client.read_deployments(flow_filter=flow):
+        if deployment.global_concurrency_limit is not None:
+            client.update_deployment(deployment.id, DeploymentUpdate(concurrency_limit=None))
 
 
 def _deploy_file(file: Path) -> None:
@@ -94,15 +124,20 @@ def _deploy_file(file: Path) -> None:
 
 
 def _automate(client: SyncPrefectClient) -> None:
-    """Have the server tell of runs that ended badly, and end those that fell silent."""
+    """Have the server tell of runs that crashed, and end those that fell silent.
+
+    The two must not expect the same event. On SQLite the second may find the database locked; the
+    server then delivers the event again, and the first would fire once more.
+    """
     notify = client.read_deployment_by_name("notify/notify")
     ours = {"prefect.resource.role": "flow", "prefect.resource.name": list(FLOWS)}
     _keep(
         Automation(
             name="microrelease: tell of runs that ended badly",
-            description="Starts the notify flow, which tells of each run once.",
+            description="Starts the notify flow for runs that could not tell of their end "
+            "themselves.",
             trigger=EventTrigger(
-                expect={f"prefect.flow-run.{name}" for name in BAD},
+                expect={CRASHED},
                 match_related=ours,
                 posture=Posture.Reactive,
                 threshold=1,
@@ -117,14 +152,14 @@ def _automate(client: SyncPrefectClient) -> None:
         )
     )
     heartbeat = "prefect.flow-run.heartbeat"
-    ended = {f"prefect.flow-run.{name}" for name in (*GOOD, *BAD, "Cancelled", "Suspended")}
+    known = {f"prefect.flow-run.{name}" for name in (*GOOD, *BAD, *AGAIN, "Cancelled", "Suspended")}
     _keep(
         Automation(
             name="microrelease: end runs whose process has died",
             description="A run sends heartbeats; one that fell silent has died with its host.",
             trigger=EventTrigger(
                 after={heartbeat},
-                expect={heartbeat, *ended},
+                expect={heartbeat, *known},
                 for_each={"prefect.resource.id"},
                 match={"prefect.resource.id": "prefect.flow-run.*"},
                 posture=Posture.Proactive,

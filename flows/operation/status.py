@@ -15,9 +15,9 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 
-from algorithms.errors import ReleaseError
+from algorithms.errors import IntegrityError, ReleaseError, StorageError
 from expectations.request import specs_folder
-from expectations.spec_file import load
+from expectations.spec_folder import read_all
 from flows.operation.installation import POOL
 from tasks.shelves.register import Register
 
@@ -33,7 +33,10 @@ class Due:
 
 @dataclass
 class Status:
-    """What is running, what waits and what is due."""
+    """What is running, what waits and what is due; all times are UTC.
+
+    ``faults`` are errors of specs and registers, each of which names its file or folder.
+    """
 
     server: bool = False
     workers: list[str] = field(default_factory=list)
@@ -41,16 +44,18 @@ class Status:
     paused: list[str] = field(default_factory=list)
     due: list[Due] = field(default_factory=list)
     candidates: dict[Path, list[str]] = field(default_factory=dict)
+    faults: list[ReleaseError] = field(default_factory=list)
 
     @property
     def well(self) -> bool:
-        """Whether scheduled releases would run."""
-        return self.server and bool(self.workers)
+        """Whether all scheduled releases would run."""
+        return self.server and bool(self.workers) and not self.faults
 
 
 def status() -> Status:
     """Ask the server that ``PREFECT_API_URL`` names, and the registers of the specs."""
-    found = Status(candidates=_candidates())
+    found = Status()
+    _read_registers(found)
     try:
         with get_client(sync_client=True) as client:
             found.server = client.api_healthcheck() is None
@@ -79,19 +84,16 @@ def _ask(client: SyncPrefectClient, found: Status) -> None:
             sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC,
             limit=1,
         )
-        if scheduled:
-            due.next = scheduled[0].next_scheduled_start_time
-        ended = client.read_flow_runs(
+        if scheduled and scheduled[0].next_scheduled_start_time is not None:
+            due.next = scheduled[0].next_scheduled_start_time.astimezone(UTC)
+        begun = client.read_flow_runs(
             deployment_filter=own,
-            flow_run_filter=_in_state(
-                StateType.COMPLETED, StateType.FAILED, StateType.CRASHED, StateType.CANCELLED
-            ),
-            sort=FlowRunSort.END_TIME_DESC,
+            flow_run_filter=_in_state(*set(StateType) - {StateType.SCHEDULED}),
+            sort=FlowRunSort.START_TIME_DESC,
             limit=1,
         )
-        if ended and ended[0].state is not None:
-            when = ended[0].end_time or datetime.now(UTC)
-            due.last = f"{ended[0].state.name} {when:%Y-%m-%d %H:%M}"
+        if begun:
+            due.last = _state_of(begun[0])
         found.due.append(due)
     found.due.sort(key=lambda due: (due.next is None, due.next, due.name))
 
@@ -105,15 +107,31 @@ def _in_state(*states: StateType) -> FlowRunFilter:
 
 
 def _named(run: FlowRun) -> str:
-    since = f" since {run.start_time:%Y-%m-%d %H:%M}" if run.start_time else ""
-    return f"{run.name}{since}"
+    return f"{run.name}: {_state_of(run)}"
 
 
-def _candidates() -> dict[Path, list[str]]:
-    """List what waits for a reviewer in the registers of all specs."""
-    waiting: dict[Path, list[str]] = {}
-    for spec in sorted(specs_folder().glob("*.yaml")):
-        folder = load(spec).publication.register_folder
-        if folder.is_dir() and folder not in waiting:
-            waiting[folder] = Register(folder).chain().waiting
-    return waiting
+def _state_of(run: FlowRun) -> str:
+    """Give the state of a run and the time of it: when it ended, or since when it lasts."""
+    if run.state is None:
+        return "unknown"
+    since = "" if run.state.is_final() else "since "
+    return f"{run.state.name} {since}{run.state.timestamp.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def _read_registers(found: Status) -> None:
+    """List candidates that wait for a reviewer in the registers of all specs, and faults."""
+    files, faults = read_all(specs_folder())
+    found.faults += faults
+    for folder in sorted({file.spec.publication.register_folder for file in files}):
+        if not folder.is_dir():
+            continue
+        try:
+            found.candidates[folder] = Register(folder).chain().waiting
+        except IntegrityError as error:
+            found.faults.append(IntegrityError(f"{folder}: {error}"))
+        except OSError as error:
+            found.faults.append(
+                StorageError(
+                    f"{folder}: the register must be readable; it is not: {error.strerror}"
+                )
+            )

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from algorithms.errors import RefusedError, ReleaseError
 from flows.operation.installation import FILE, POOL, ROOT, Installation
+from flows.operation.log import Hearer, Log
 from tasks.shelves.disk import try_lock
 
 SECONDS_TO_START = 180.0
@@ -48,23 +50,23 @@ def up(installation: Installation, tell: Teller, file: Path = FILE) -> None:
             )
         (installation.home / "running").write_text(f"{os.getpid()}\n", encoding="utf-8")
         tell("starting the server ...")
-        server = ["server", "start", "--host", "127.0.0.1", "--port", str(installation.port)]
-        with _started(installation, "server", server) as server_process:
-            _wait_for("server", server_process, installation, lambda: answers(installation.url))
+        log = Log(installation.logs / "server.log")
+        with _started(installation, log, ["flows.operation.server"]) as server:
+            _wait_for("server", server, log, lambda: answers(installation.url))
             tell("bringing deployments up to date ...")
-            _deploy(installation, file)
-            _work(installation, server_process, tell)
+            _deploy(installation, file, tell)
+            _work(installation, server, tell)
 
 
 def _work(installation: Installation, server: subprocess.Popen[bytes], tell: Teller) -> None:
     """Keep a worker running for as long as the server runs."""
-    command = ["worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
-    log = installation.logs / "worker.log"
+    command = ["prefect", "worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
+    log = Log(installation.logs / "worker.log")
     failures = 0
     while failures < MOST_FAILURES:
-        said = log.stat().st_size if log.exists() else 0
-        with _started(installation, "worker", command) as worker:
-            _wait_for("worker", worker, installation, partial(_has_said, log, said))
+        begins = threading.Event()
+        with _started(installation, log, command, partial(_notice, begins)) as worker:
+            _wait_for("worker", worker, log, begins.is_set)
             begun = time.monotonic()
             tell(f"running: {installation.url}")
             tell(f"  log in with    {installation.password_file}")
@@ -78,9 +80,15 @@ def _work(installation: Installation, server: subprocess.Popen[bytes], tell: Tel
                         f"{installation.logs / 'server.log'}"
                     )
                 time.sleep(1)
-        tell(f"the worker ended by itself, see {log}; starting another")
+        tell(f"the worker ended by itself, see {log.baseFilename}; starting another")
         failures = 0 if time.monotonic() - begun > LONG_SECONDS else failures + 1
-    raise ReleaseError(f"the worker must run; it ended {failures} times: see {log}")
+    raise ReleaseError(f"the worker must run; it ended {failures} times: see {log.baseFilename}")
+
+
+def _notice(begins: threading.Event, line: str) -> None:
+    """Notice that a worker says it has started."""
+    if "started!" in line:
+        begins.set()
 
 
 @contextmanager
@@ -102,21 +110,22 @@ def _interruptible() -> Iterator[None]:
 
 @contextmanager
 def _started(
-    installation: Installation, name: str, arguments: list[str]
+    installation: Installation, log: Log, module: list[str], hear: Hearer = lambda _line: None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a part of Prefect beside us, and stop it in the end."""
-    with (installation.logs / f"{name}.log").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "prefect", *arguments],
-            cwd=ROOT,
-            env=installation.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            # a Ctrl-C is for us, and we stop our parts in their order
-            start_new_session=True,
-            preexec_fn=_end_with_parent,
-        )
+    """Run a module beside us, and stop it in the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *module],
+        cwd=ROOT,
+        env=installation.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        # a Ctrl-C is for us, and we stop our parts in their order
+        start_new_session=True,
+        preexec_fn=_end_with_parent,
+    )
+    assert process.stdout is not None
+    log.follow(process.stdout, hear)
     try:
         yield process
     finally:
@@ -142,24 +151,18 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             continue
 
 
-def _wait_for(
-    name: str, process: subprocess.Popen[bytes], installation: Installation, is_there: Check
-) -> None:
+def _wait_for(name: str, process: subprocess.Popen[bytes], log: Log, is_there: Check) -> None:
     """Wait until a part has started."""
-    log = installation.logs / f"{name}.log"
     end = time.monotonic() + SECONDS_TO_START
     while not is_there():
         if process.poll() is not None:
-            raise ReleaseError(f"the {name} must start; it ended at once: see {log}")
+            raise ReleaseError(f"the {name} must start; it ended at once: see {log.baseFilename}")
         if time.monotonic() > end:
-            limit = f"{SECONDS_TO_START:.0f} seconds"
-            raise ReleaseError(f"the {name} must start within {limit}; it did not: see {log}")
+            raise ReleaseError(
+                f"the {name} must start within {SECONDS_TO_START:.0f} seconds; it did not: see "
+                f"{log.baseFilename}"
+            )
         time.sleep(0.5)
-
-
-def _has_said(log: Path, before: int) -> bool:
-    """Tell whether a worker has said that it started, since its log was so long."""
-    return b"started!" in log.read_bytes()[before:]
 
 
 def answers(url: str) -> bool:
@@ -171,11 +174,16 @@ def answers(url: str) -> bool:
         return False
 
 
-def _deploy(installation: Installation, file: Path) -> None:
+def _deploy(installation: Installation, file: Path, tell: Teller) -> None:
     """Deploy in a process that knows the settings of the installation from its start."""
     command = [sys.executable, "-m", "flows.cli", "deploy", "--file", str(file)]
     done = subprocess.run(
         command, cwd=ROOT, env=installation.environment, capture_output=True, text=True
     )
+    lines = done.stderr.strip().splitlines()
+    warnings = [line for line in lines if line.startswith("warning:")]
+    for line in warnings:
+        tell(line)
     if done.returncode:
-        raise ReleaseError(done.stderr.strip().removeprefix("failed: "))
+        others = [line for line in lines if line not in warnings]
+        raise ReleaseError("\n".join(others).removeprefix("failed: "))

@@ -14,6 +14,7 @@ from prefect.states import Failed
 
 from algorithms.errors import SpecError, StorageError
 from expectations.request import SPECS
+from flows import notify as notify_module
 from flows.audit import audit
 from flows.cli import main
 from flows.notify import BLOCK, tell
@@ -163,9 +164,14 @@ def test_a_notification_block_is_sent_each_bad_end_once(
     run = FlowRun(flow_id=uuid4(), name="small-2026-Q3")
     state = Failed(name="Blocked", message="IL is too large")
     monkeypatch.setenv(BLOCK, "custom-webhook/missing")
-    with pytest.raises(StorageError, match="must take notifications"):
+    monkeypatch.setattr(notify_module, "PAUSES", (0.0, 0.0))
+    with pytest.raises(StorageError, match="must take notifications; it failed 2 times"):
         tell(run, state)
-    assert not list(outbox.iterdir())
+    # what could not be sent is not lost
+    (unsent,) = outbox.iterdir()
+    assert unsent.name == f"{run.id}.unsent"
+    assert json.loads(unsent.read_text(encoding="utf-8"))["message"] == "IL is too large"
     monkeypatch.setenv(BLOCK, "custom-webhook/here")
     assert [tell(run, state), tell(run, state)] == [True, False]
+    assert [path.name for path in outbox.iterdir()] == [f"{run.id}.json"]
     assert heard == [{"subject": "small-2026-Q3", "body": "Blocked: IL is too large"}]

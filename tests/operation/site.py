@@ -20,6 +20,8 @@ from prefect.client.schemas.filters import (
     ArtifactFilterFlowRunId,
     DeploymentFilter,
     DeploymentFilterId,
+    FlowFilter,
+    FlowFilterName,
     FlowRunFilter,
     FlowRunFilterState,
     FlowRunFilterStateName,
@@ -106,6 +108,13 @@ class Site:
             there = [(run.name, run.state) for run in others]
             assert time.monotonic() < end, f"no run of {flow}/{deployment} is {states}: {there}"
             time.sleep(0.5)
+
+    def notified(self) -> list[str]:
+        """List the runs of which the server told, by their ids, once for each notify run."""
+        flow = FlowFilter(name=FlowFilterName(any_=["notify"]))
+        with self.client() as client:
+            runs = client.read_flow_runs(flow_filter=flow)
+        return [str(run.parameters["flow_run_id"]) for run in runs]
 
     def artefacts(self, run_id: UUID) -> dict[str, Artifact]:
         """Give the artefacts of a run by their keys."""

@@ -62,21 +62,6 @@ def held(place: Site) -> UUID:
     return run
 
 
-def test_two_releases_of_a_dataset_do_not_overlap(place: Site) -> None:
-    first = held(place)
-    # from another deployment, while the first waits
-    spec = {"name": "held", "changes": {"period": "2026-Q2"}}
-    run = place.start("release/enterprise-survey", spec=spec, started_by="Ana")
-    second = place.ended(run, 180)
-    assert second.state is not None
-    assert second.state.name == "Blocked"
-    assert "must not overlap" in (second.state.message or "")
-    kill(process_of(place, first))
-    crashed = place.ended(first, 60)
-    assert crashed.state is not None
-    assert crashed.state.name == "Crashed"
-
-
 def test_a_killed_run_is_crashed_at_once_and_the_next_recovers(place: Site) -> None:
     run = held(place)
     kill(process_of(place, run))

@@ -300,7 +300,7 @@ def test_a_candidate_of_another_spec_file_is_not_published(request_of: Request) 
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
 
 
-def owned(spec: ReleaseSpec) -> None:
+def owned(spec: Any) -> None:
     register = Register(spec.publication.register_folder)
     check_owner(register, spec.release, spec.publication, "spec.yaml")
 

@@ -1,0 +1,42 @@
+"""Runs a Prefect server without its pages about the API, which ask hosts outside for scripts."""
+
+import uvicorn
+from fastapi import FastAPI
+from prefect.server.api.server import create_app
+from prefect.settings import get_current_settings
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+
+def main() -> None:
+    """Serve until a signal ends it; the settings come from the environment."""
+    settings = get_current_settings().server
+    uvicorn.run(
+        without_documentation(create_app(final=True)),
+        host=settings.api.host,
+        port=settings.api.port,
+        timeout_keep_alive=settings.api.keepalive_timeout,
+        ws_ping_interval=settings.api.websocket_ping_interval,
+        ws_ping_timeout=settings.api.websocket_ping_timeout,
+        log_level=settings.logging_level.lower(),
+    )
+
+
+def without_documentation(app: FastAPI) -> FastAPI:
+    """Answer 404 where an application, or one mounted in it, would describe its API."""
+    paths = {app.docs_url, app.redoc_url, app.openapi_url, app.swagger_ui_oauth2_redirect_url}
+    for place, route in enumerate(app.router.routes):
+        if isinstance(route, Mount) and isinstance(route.app, FastAPI):
+            without_documentation(route.app)
+        elif isinstance(route, Route) and route.path in paths:
+            app.router.routes[place] = Route(route.path, _absent)
+    return app
+
+
+def _absent(_request: Request) -> Response:
+    return Response(status_code=404)
+
+
+if __name__ == "__main__":
+    main()
