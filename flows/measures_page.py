@@ -12,7 +12,7 @@ other measure of which less is better may have one, too, and any of which more i
 
 ```yaml
 gate:
-  ceilings: {il: 25.0, dld: 40.0, within_records: 5.0}
+  ceilings: {il: 25.0, dld: 38.0, within_records: 5.0}
   floors: {l_distinct: 3}
 ```
 """
