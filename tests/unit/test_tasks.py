@@ -305,7 +305,7 @@ def test_one_column_on_its_own_is_all_there_is(request_of: Request) -> None:
         columns={"quasi_identifiers": ["staff"], "other": ["zone", "sales"]},
         microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
     )
-    assert spec.warnings == ()
+    assert not any("on its own" in warning for warning in spec.warnings)
     assert judge.fn(table, masked, found, spec).approval.evaluation == found
 
 
