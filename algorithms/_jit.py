@@ -3,11 +3,13 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -44,3 +46,28 @@ def kernel(function: Function) -> Function:
     """
     compile_ = numba.njit(cache=True, nogil=True, fastmath=False)
     return cast(Function, compile_(function))
+
+
+class _Compiling(event.Listener):
+    """Hears of kernels that begin and end to be compiled; one may need others."""
+
+    def __init__(self, tell: Callable[[bool], None]) -> None:
+        self._tell = tell
+        self._depth = 0
+
+    def on_start(self, _event: object) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._tell(True)
+
+    def on_end(self, _event: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._tell(False)
+
+
+@contextmanager
+def compiling(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Tell when this process begins to compile, with True, and when it is done, with False."""
+    with event.install_listener("numba:compile", _Compiling(tell)):
+        yield

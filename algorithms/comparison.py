@@ -65,15 +65,19 @@ class Comparison:
             )
 
     def once(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Call a function that several measures need, and remember what it gave."""
-        known = self._known
-        if function not in known:
-            known[function] = function(*arguments)
-        found: Result = known[function]
-        return found
+        """Call a function that several measures need, and remember what it gave for these objects.
+
+        Arguments are told apart by identity, since arrays cannot be hashed.
+        """
+        key = (function, *map(id, arguments))
+        if key not in self._known:
+            # arguments are kept so that no other object can get the identity of one
+            self._known[key] = arguments, function(*arguments)
+        result: Result = self._known[key][1]
+        return result
 
     @cached_property
-    def _known(self) -> dict[Any, Any]:
+    def _known(self) -> dict[tuple[Any, ...], tuple[tuple[Any, ...], Any]]:
         return {}
 
     @cached_property

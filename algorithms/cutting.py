@@ -55,11 +55,6 @@ def cut_path(x: Matrix, k: int, grid: Grid | None = None) -> tuple[Labels, float
     Time O(k n d). The sum of squares of a group is found by adding one record after the other to
     its mean [WEL62]_, from nothing for every group: all terms are positive, and no digits cancel.
 
-    References
-    ----------
-    .. [WEL62] Welford, "Note on a method for calculating corrected sums of squares and products",
-       Technometrics 4 (1962) 419-420.
-
     Examples
     --------
     >>> cut_path(np.array([[1.0], [2.0], [3.0], [8.0], [9.0]]), k=2)

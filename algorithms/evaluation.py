@@ -6,32 +6,38 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from algorithms.comparison import Codes, Comparison
-from algorithms.measure import Estimate
+from algorithms.measure import Certified, Estimate, figure
 from algorithms.measures import MEASURES
 from algorithms.types import Matrix
-from algorithms.utility.moments import SHARES, mean_changes, quantile_changes, variance_ratios
+from algorithms.utility.moments import mean_changes, quantile_changes, variance_ratios
 
 NEAR = 1.1
 """Ratio to the proven least below which the distance from the optimum is told in per cent."""
 
+PUBLIC = frozenset(name for name, measure in MEASURES.items() if not measure.needs_original)
+"""Measures that anyone can compute who has the published file."""
+
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a masked file lost, and what an attacker could still learn.
+    """What a masked file lost, and what an attacker could still learn, in figures that are written.
+
+    Figures that were computed from originals are rounded, so that originals cannot be computed from
+    figures. Anyone who has the published file can compute the others, which keep all their digits.
 
     Attributes
     ----------
     measures : dict of str to float
-        Every measure that applies.
+        Every measure that applies, as a figure.
     notes : dict of str to str
-        How measures were found that are not exact.
+        How measures were computed that are estimated, or proven as far as time allowed.
     records, groups : int
         Records, and distinct combinations of published quasi-identifiers.
     sizes : dict of int to int
         How many such combinations stand in so many records.
     columns : list of dict
-        For each quasi-identifier the change of its mean and of its quantiles, in standard
-        deviations, and the ratio of its variances.
+        For each quasi-identifier the change of its mean and of those quantiles that may be told,
+        in standard deviations, and the ratio of its variances.
     """
 
     measures: dict[str, float]
@@ -40,6 +46,20 @@ class Evaluation:
     sizes: dict[int, int]
     notes: dict[str, str] = field(default_factory=dict)
     columns: list[dict[str, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # no field holds them: whatever writes an evaluation down writes figures
+        self.__dict__["_exact"] = self.measures
+        self.__dict__["measures"] = {
+            name: value if name in PUBLIC else figure(value)
+            for name, value in self.measures.items()
+        }
+
+    @property
+    def exact(self) -> Mapping[str, float]:
+        """The measures with all their digits, for the gate alone; never to be written."""
+        unrounded: Mapping[str, float] = self.__dict__["_exact"]
+        return unrounded
 
     def __str__(self) -> str:
         found = self.measures
@@ -82,8 +102,8 @@ def evaluate(files: Comparison) -> Evaluation:
     notes: dict[str, str] = {}
     for name, measure in MEASURES.items():
         found = measure.run(files)
-        if isinstance(found, Estimate):
-            measures[name], notes[name] = found.value, found.how
+        if isinstance(found, Estimate | Certified):
+            measures[name], notes[name] = found.value, found.note
         elif found is not None:
             measures[name] = found
     sizes, how_many = np.unique(files.sizes, return_counts=True)
@@ -108,9 +128,7 @@ def evaluate_published(
     {'k': 2.0, 'below_k': 0.0, 'reidentified_random': 50.0}
     """
     files = Comparison(published, published, published, k, confidential)
-    found = {
-        name: measure.run(files) for name, measure in MEASURES.items() if not measure.needs_original
-    }
+    found = {name: measure.run(files) for name, measure in MEASURES.items() if name in PUBLIC}
     return {name: value for name, value in found.items() if isinstance(value, float)}
 
 
@@ -118,11 +136,11 @@ def _columns(files: Comparison) -> list[dict[str, float]]:
     means, ratios, quantiles = mean_changes(files), variance_ratios(files), quantile_changes(files)
     return [
         {
-            "mean_change": float(means[j]),
-            "variance_ratio": float(ratios[j]),
+            "mean_change": figure(float(means[j])),
+            "variance_ratio": figure(float(ratios[j])),
             **{
-                f"quantile_{100 * share:.0f}_change": float(quantiles[i, j])
-                for i, share in enumerate(SHARES)
+                f"quantile_{percent}_change": figure(float(changes[j]))
+                for percent, changes in quantiles.items()
             },
         }
         for j in range(len(means))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from algorithms.errors import RefusedError
 from algorithms.evaluation import Evaluation
+from algorithms.measure import figure
 from algorithms.measures import MEASURES
 from expectations.spec import Gate
 
@@ -25,13 +26,14 @@ class Verdict:
     measure : str
         Its name.
     value : float
-        What was found; not a number where the measure does not apply.
+        The measure, to as many digits as show on which side of its limit it is; not a number where
+        the measure does not apply.
     limit : float
         The most or the least that is tolerated.
     floor : bool
         Whether the limit is the least.
     passed : bool
-        Whether the value keeps the limit; what is not a number does not.
+        Whether the measure with all its digits keeps the limit; what is not a number does not.
     """
 
     measure: str
@@ -95,16 +97,32 @@ class Approval:
 
 
 def verdicts(evaluation: Evaluation, gate: Gate, k: int) -> tuple[Verdict, ...]:
-    """Hold every gated measure against its limit; a measure that is not a number fails."""
-    found = evaluation.measures
+    """Hold every gated measure, unrounded, against its limit; what is not a number fails."""
+    exact = evaluation.exact
     missing = float("nan")
-    ceilings = [(name, found.get(name, missing), most) for name, most in gate.ceilings.all.items()]
-    floors = [(name, found.get(name, missing), least) for name, least in gate.floors.all.items()]
-    floors.append(("k", found["k"], float(k)))
     return (
-        *(Verdict(name, value, most, False, value <= most) for name, value, most in ceilings),
-        *(Verdict(name, value, least, True, value >= least) for name, value, least in floors),
+        *(
+            _verdict(name, exact.get(name, missing), most)
+            for name, most in gate.ceilings.all.items()
+        ),
+        *(
+            _verdict(name, exact.get(name, missing), least, floor=True)
+            for name, least in gate.floors.all.items()
+        ),
+        _verdict("k", exact["k"], float(k), floor=True),
     )
+
+
+def _verdict(name: str, value: float, limit: float, *, floor: bool = False) -> Verdict:
+    """Decide on all digits, and keep no more of them than it takes to see why."""
+
+    def passes(number: float) -> bool:
+        return number >= limit if floor else number <= limit
+
+    passed = passes(value)
+    rounded = (figure(value), *(round(value, digits) for digits in (6, 8, 10, 12)))
+    agreeing = (number for number in rounded if passes(number) == passed)
+    return Verdict(name, next(agreeing, value), limit, floor, passed)
 
 
 def _reason(verdict: Verdict) -> str:

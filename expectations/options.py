@@ -1,4 +1,4 @@
-"""What an algorithm says of itself: its options, by its signature, and its paper."""
+"""What an algorithm says of its options, by its signature."""
 
 import inspect
 from collections.abc import Callable
@@ -41,12 +41,6 @@ def described(function: Callable[..., Any]) -> list[str]:
         f"{name}: {_accepted(facts)}, default {_shown(facts['default'])}"
         for name, facts in schema.get("properties", {}).items()
     ]
-
-
-def reference(function: object, paper: str) -> str:
-    """Take a paper from the references of a docstring."""
-    _, _, after = (function.__doc__ or "").partition(f".. [{paper}] ")
-    return " ".join(after.split("\n\n", 1)[0].split())
 
 
 def _accepted(facts: dict[str, Any]) -> str:

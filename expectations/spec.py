@@ -3,7 +3,7 @@
 import difflib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -429,13 +429,28 @@ class ReleaseSpec(BaseModel):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is allowed but likely a mistake."""
+        return (*self._columns_apart(), *self._limits_that_refuse_nothing())
+
+    def _columns_apart(self) -> Iterator[str]:
         columns = len(self.columns.quasi_identifiers)
         if self.microaggregation.each_column and columns > 1:
-            return (
+            yield (
                 f"each of {columns} quasi-identifiers is grouped on its own, which does not make "
-                "their combinations k-anonymous; expect the gate to refuse",
+                "their combinations k-anonymous; expect the gate to refuse"
             )
-        return ()
+
+    def _limits_that_refuse_nothing(self) -> Iterator[str]:
+        k = self.microaggregation.k
+        for kind, limits in (("ceiling", self.gate.ceilings), ("floor", self.gate.floors)):
+            for name, limit in limits.all.items():
+                measure = MEASURES[name]
+                if measure.tolerates_all(limit, k):
+                    side = "below" if kind == "ceiling" else "above"
+                    yield (
+                        f"the {kind} of {limit:g} on {measure.title} can never refuse: with groups "
+                        f"of at least k={k} the worst possible value is {measure.worst_at(k):.4g}; "
+                        f"set it {side} that"
+                    )
 
     def check_repeatable(self) -> None:
         """See that a release is the same on any machine, however fast it is.

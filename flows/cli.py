@@ -109,10 +109,14 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         type=_numbers,
         metavar="K",
-        help="group sizes, such as 3 5 10 or 2-15 (default: 2 3 4 5 7 10 15 and that of the spec)",
+        help="group sizes, such as 5 7 10 or 5-15 (default: that of the spec, and those of 2 3 4 5 "
+        "7 10 15 that are larger); one below that of the spec is drawn and never recommended",
     )
     explore.add_argument(
-        "--seconds", type=_seconds, default=60.0, help="the most one choice may take (default 60)"
+        "--seconds",
+        type=_seconds,
+        default=60.0,
+        help="the most one choice may take; compiling does not count (default 60)",
     )
     explore.add_argument(
         "--workers", type=_positive, default=2, help="choices tried at a time (default 2)"

@@ -201,30 +201,26 @@ def audit(found: Audit) -> None:
 
 def methods(found: Mapping[str, tuple[Method, list[str]]]) -> None:
     """Print the methods with their options and their papers."""
-    from expectations.options import reference
+    from algorithms.references import PAPERS
 
     console = Console(highlight=False, soft_wrap=True)
     for name, (method, options) in found.items():
-        path = "; reads a path, so name an ordering" if method.along_path else ""
-        console.print(f"[bold]{name}[/]  {escape(_first_line(method.run))}{path}")
-        for line in [*options, f"[{method.paper}] {reference(method.run, method.paper)}"]:
+        path = " It reads a path, so name an ordering." if method.along_path else ""
+        console.print(f"[bold]{name}[/]  {escape(method.summary)}{path}")
+        for line in [*options, f"[{method.paper}] {PAPERS[method.paper]}"]:
             console.print(f"    {escape(line)}")
 
 
 def orderings(found: Mapping[str, tuple[Ordering, list[str]]]) -> None:
     """Print the orderings with their options and their papers."""
-    from expectations.options import reference
+    from algorithms.references import PAPERS
 
     console = Console(highlight=False, soft_wrap=True)
     console.print("\norderings, for methods that read a path:")
     for name, (ordering, options) in found.items():
-        console.print(f"[bold]{name}[/]  {escape(_first_line(ordering.run))}")
-        for line in [*options, f"[{ordering.paper}] {reference(ordering.run, ordering.paper)}"]:
+        console.print(f"[bold]{name}[/]  {escape(ordering.summary)}")
+        for line in [*options, f"[{ordering.paper}] {PAPERS[ordering.paper]}"]:
             console.print(f"    {escape(line)}")
-
-
-def _first_line(function: object) -> str:
-    return (function.__doc__ or "").split("\n", 1)[0].replace("``", "")
 
 
 def decide_later(candidate: Candidate) -> None:

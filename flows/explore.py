@@ -77,8 +77,9 @@ def explore(
             into the map.
         methods: by default all.
         orderings: paths for the methods that cut one; by default npn and tsp.
-        ks: by default 2, 3, 4, 5, 7, 10, 15 and that of the spec.
-        seconds: the most that one choice may take.
+        ks: by default that of the spec, and those of 2, 3, 4, 5, 7, 10 and 15 that are larger; one
+            that is smaller is drawn and never recommended.
+        seconds: the most that one choice may take; compiling does not count.
         workers: choices that are tried at the same time.
     """
     end_with_worker()
@@ -91,7 +92,7 @@ def explore(
             map_folder.get() or maps / "-".join(settled.release.folder.parts),
             methods or list(METHODS),
             orderings or _paths(settled),
-            ks or [*KS_TRIED, settled.microaggregation.k],
+            ks or _ks(settled),
             seconds,
             workers,
             cells,
@@ -103,6 +104,11 @@ def explore(
     for told in outcomes:
         told(cells, None)
     return Completed(name="Explored", message=recommendation(cells, settled))
+
+
+def _ks(spec: ReleaseSpec) -> list[int]:
+    least = spec.microaggregation.k
+    return [least, *(k for k in KS_TRIED if k > least)]
 
 
 def _paths(spec: ReleaseSpec) -> list[str]:

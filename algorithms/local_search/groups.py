@@ -288,13 +288,7 @@ def dequeue(groups: Groups) -> int:
 
 @kernel
 def draw(groups: Groups) -> float:
-    """Draw a number from [0, 1), by two multiplicative generators combined [LEC88]_.
-
-    References
-    ----------
-    .. [LEC88] L'Ecuyer, "Efficient and portable combined random number generators", Commun. ACM 31
-       (1988) 742-751, doi:10.1145/62959.62969.
-    """
+    """Draw a number from [0, 1), by two multiplicative generators combined [LEC88]_."""
     groups.counts[RANDOM] = groups.counts[RANDOM] * 40014 % 2147483563
     groups.counts[RANDOM_TOO] = groups.counts[RANDOM_TOO] * 40692 % 2147483399
     difference: int = groups.counts[RANDOM] - groups.counts[RANDOM_TOO]

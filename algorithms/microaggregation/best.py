@@ -66,12 +66,6 @@ def best(
     from [SSSD00]_, which is about vehicle routing, in that records recreated make local moves until
     none saves anything, and that of several near records some are overlooked.
 
-    References
-    ----------
-    .. [SSSD00] Schrimpf, Schneider, Stamm-Wilbrandt and Dueck, "Record breaking optimization
-       results using the ruin and recreate principle", J. Comput. Phys. 159 (2000) 139-171,
-       doi:10.1006/jcph.1999.6413.
-
     Examples
     --------
     >>> best(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0], [8.0, 9.0]]), k=2)
@@ -114,4 +108,14 @@ def refine(
     return Partition(labels, groups.k, iterations=tally())
 
 
-METHOD = Method(run=best, paper="SSSD00", as_published=True, searches=True)
+METHOD = Method(
+    run=best,
+    summary=(
+        "The groups of MDAV are improved step by step: records move between groups, and groups "
+        "that lie near each other are taken apart and formed again, where that brings averages "
+        "closer to the original values."
+    ),
+    paper="SSSD00",
+    as_published=True,
+    searches=True,
+)

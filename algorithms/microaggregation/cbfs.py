@@ -32,12 +32,6 @@ def cbfs(x: Matrix, k: int, *, grow: Growth = "seed") -> Labels:
     O(n d). Deterministic. All rows that are left may join one group, which then holds up to
     ``2k - 1`` rows.
 
-    References
-    ----------
-    .. [LM05] Laszlo and Mukherjee, "Minimum spanning tree partitioning algorithm for
-       microaggregation", IEEE Trans. Knowl. Data Eng. 17 (2005) 902-911,
-       doi:10.1109/TKDE.2005.112.
-
     Examples
     --------
     >>> cbfs(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
@@ -56,4 +50,11 @@ def form_groups(x: Matrix, k: int, grow: Growth = "seed") -> Pool:
     return pool
 
 
-METHOD = Method(run=cbfs, paper="LM05")
+METHOD = Method(
+    run=cbfs,
+    summary=(
+        "One group is formed at a time, of the ungrouped record farthest from the average of all "
+        "ungrouped records and the records nearest to it."
+    ),
+    paper="LM05",
+)

@@ -41,11 +41,6 @@ def cvmdav(
     Time O(n² d / k) where neighbourhoods are found early, memory O(n d). Deterministic. If exactly
     ``2k`` rows are left at the end they are one group, as in the paper.
 
-    References
-    ----------
-    .. [CPD13] Chettri, Paul and Dutta, "Statistical disclosure control for data privacy
-       preservation", Int. J. Comput. Appl. 80 (2013).
-
     Examples
     --------
     >>> cvmdav(np.array([[0.0], [0.1], [0.2], [5.0], [6.0], [9.0]]), k=2)
@@ -62,4 +57,11 @@ def cvmdav(
     return pool.labels
 
 
-METHOD = Method(run=cvmdav, paper="CPD13")
+METHOD = Method(
+    run=cvmdav,
+    summary=(
+        "The record farthest from the average forms a group with the records nearest to it. "
+        "Further records join where they lie closer to the group than to the records around them."
+    ),
+    paper="CPD13",
+)

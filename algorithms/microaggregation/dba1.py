@@ -35,11 +35,6 @@ def dba1(x: Matrix, k: int) -> Labels:
     everywhere, and rows that are left may all join one group: groups over ``2k - 1`` rows are
     possible and kept, as in the paper.
 
-    References
-    ----------
-    .. [LWHC10] Lin, Wen, Hsieh and Chang, "Density-based microaggregation for statistical
-       disclosure control", Expert Syst. Appl. 37 (2010) 3256-3263.
-
     Examples
     --------
     >>> dba1(np.array([[0.0], [9.0], [1.0], [8.5]]), k=2)
@@ -105,4 +100,11 @@ def holds_any(neighbourhoods: Labels, taken: Labels, labels: Labels) -> Mask:
     return marked
 
 
-METHOD = Method(run=dba1, paper="LWHC10")
+METHOD = Method(
+    run=dba1,
+    summary=(
+        "Groups are formed where records lie closest together first. Records that are left over "
+        "join the nearest group."
+    ),
+    paper="LWHC10",
+)

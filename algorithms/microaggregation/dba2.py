@@ -30,11 +30,6 @@ def dba2(x: Matrix, k: int) -> Labels:
     -----
     Time of DBA-1 and O(n² d / k) for the second stage, memory O(n d). Deterministic.
 
-    References
-    ----------
-    .. [LWHC10] Lin, Wen, Hsieh and Chang, "Density-based microaggregation for statistical
-       disclosure control", Expert Syst. Appl. 37 (2010) 3256-3263.
-
     Examples
     --------
     >>> dba2(np.array([[0.0], [9.0], [1.0], [8.5]]), k=2)
@@ -43,4 +38,11 @@ def dba2(x: Matrix, k: int) -> Labels:
     return dissolve_and_split(x, dba1(x, k), k, split=mdav1)
 
 
-METHOD = Method(run=dba2, paper="LWHC10")
+METHOD = Method(
+    run=dba2,
+    summary=(
+        "Groups are formed where records lie closest together first. Groups whose records fit "
+        "better elsewhere are then dissolved, and large groups are split."
+    ),
+    paper="LWHC10",
+)

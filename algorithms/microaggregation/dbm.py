@@ -47,11 +47,6 @@ def dbm(x: Matrix, k: int, *, eps: Annotated[float, Gt(0)] | None = None) -> Lab
     fewer than ``k`` rows that way is dissolved like noise; where no cluster is left, all rows are
     one. The figures that the paper prints cannot be had; see ``docs/methods/dbm.md``.
 
-    References
-    ----------
-    .. [DB13] Das and Borah, "A density-based micro aggregation technique for privacy-preserving
-       data mining", Int. J. Res. Eng. Technol. 2, special issue 2 (2013).
-
     Examples
     --------
     >>> dbm(np.array([[0.0], [9.0], [1.0], [8.0], [30.0]]), k=2, eps=1.5)
@@ -120,4 +115,11 @@ def _join_noise(x: Matrix, clusters: Labels, k: int) -> Labels:
     return joined
 
 
-METHOD = Method(run=dbm, paper="DB13")
+METHOD = Method(
+    run=dbm,
+    summary=(
+        "Records that lie densely together are gathered into clusters, and large clusters are "
+        "divided into groups."
+    ),
+    paper="DB13",
+)

@@ -58,11 +58,6 @@ def fcm(
     join the nearest centre of one that is not, and where no two clusters are large enough, the rows
     are grouped by MDAV.
 
-    References
-    ----------
-    .. [DT03] Domingo-Ferrer and Torra, "Fuzzy microaggregation for microdata protection", J. Adv.
-       Comput. Intell. Intell. Inform. 7 (2003) 153-159.
-
     Examples
     --------
     >>> fcm(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), k=2)
@@ -184,4 +179,11 @@ def nearest_centres(x: Matrix, centres: Matrix) -> Labels:
     return nearest
 
 
-METHOD = Method(run=fcm, paper="DT03")
+METHOD = Method(
+    run=fcm,
+    summary=(
+        "Records are gathered into clusters around common centres by fuzzy c-means. Large "
+        "clusters are divided again in the same way."
+    ),
+    paper="DT03",
+)

@@ -50,11 +50,6 @@ def imhmi(
     groups are larger. One column of whole numbers, and the paper's mode, are cut exactly. Departs
     from [MOR20]_ where its Algorithm 1 is wrong: line 16 takes the centroid of the wrong group.
 
-    References
-    ----------
-    .. [MOR20] Mortazavi, "Improved univariate microaggregation for integer values", ISeCure 12
-       (2020) 35-43, doi:10.22042/isecure.2019.185397.465.
-
     Examples
     --------
     >>> column = np.array([[1.0], [2], [2], [3], [4], [4], [6], [6], [8], [10]])
@@ -75,4 +70,13 @@ def paper_units(x: Matrix) -> Integers:
     return to_places(PAPER_SCALE * x, 0).astype(np.int64)
 
 
-METHOD = Method(run=imhmi, paper="MOR20", along_path=True, as_published=True)
+METHOD = Method(
+    run=imhmi,
+    summary=(
+        "Records are put on a path on which neighbours are alike. The path is cut into groups "
+        "where this loses least information, counting the loss by rounding the averages."
+    ),
+    paper="MOR20",
+    along_path=True,
+    as_published=True,
+)

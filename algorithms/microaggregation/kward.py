@@ -35,12 +35,6 @@ def kward(x: Matrix, k: int) -> Labels:
     no matrix of distances is kept. Deterministic. A group that needs rows may merge with one that
     has enough of them.
 
-    References
-    ----------
-    .. [DM02] Domingo-Ferrer and Mateo-Sanz, "Practical data-oriented microaggregation for
-       statistical disclosure control", IEEE Trans. Knowl. Data Eng. 14 (2002) 189-201,
-       doi:10.1109/69.979982.
-
     Examples
     --------
     >>> kward(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), k=2)
@@ -132,4 +126,11 @@ def merge(x: Matrix, labels: Labels, k: int) -> Labels:
     return merged
 
 
-METHOD = Method(run=kward, paper="DM02")
+METHOD = Method(
+    run=kward,
+    summary=(
+        "The two most similar groups of records are merged, again and again, until every group is"
+        " large enough. Groups that become too large are divided in the same way."
+    ),
+    paper="DM02",
+)

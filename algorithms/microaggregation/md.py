@@ -34,12 +34,6 @@ def md(x: Matrix, k: int, *, first: Literal["lower", "higher"] = "lower") -> Lab
     measured anew only if that one has left and no other row may reach farther. Memory O(n d).
     Deterministic.
 
-    References
-    ----------
-    .. [DM02] Domingo-Ferrer and Mateo-Sanz, "Practical data-oriented microaggregation for
-       statistical disclosure control", IEEE Trans. Knowl. Data Eng. 14 (2002) 189-201,
-       doi:10.1109/69.979982.
-
     Examples
     --------
     >>> md(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
@@ -68,4 +62,11 @@ def form_groups(
     return pool
 
 
-METHOD = Method(run=md, paper="DM02")
+METHOD = Method(
+    run=md,
+    summary=(
+        "Two groups are formed at a time, around the two ungrouped records that are farthest from"
+        " each other."
+    ),
+    paper="DM02",
+)

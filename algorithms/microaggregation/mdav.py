@@ -45,12 +45,6 @@ def mdav(
     changes nothing. And rounds go on while ``2k`` rows are left, not ``3k``, which is what the
     published figures for MDAV were measured with.
 
-    References
-    ----------
-    .. [DT05] Domingo-Ferrer and Torra, "Ordinal, continuous and heterogeneous k-anonymity through
-       microaggregation", Data Min. Knowl. Discov. 11 (2005) 195-212,
-       doi:10.1007/s10618-005-0007-5.
-
     Examples
     --------
     >>> mdav(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
@@ -86,4 +80,11 @@ def cut_opposites(pool: Pool, k: int, first: Literal["farthest", "opposite"] = "
         pool.cut(pool.farthest_from_row(one), k)
 
 
-METHOD = Method(run=mdav, paper="DT05")
+METHOD = Method(
+    run=mdav,
+    summary=(
+        "Two groups are formed at a time, at opposite ends of the data: one around the ungrouped "
+        "record farthest from the average, the other around the record farthest from that one."
+    ),
+    paper="DT05",
+)

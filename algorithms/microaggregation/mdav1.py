@@ -31,11 +31,6 @@ def mdav1(x: Matrix, k: int) -> Labels:
     O(n d). Deterministic. Several rows may join one group at the end, so that a group can hold up
     to ``2k - 1`` rows.
 
-    References
-    ----------
-    .. [LWHC10] Lin, Wen, Hsieh and Chang, "Density-based microaggregation for statistical
-       disclosure control", Expert Syst. Appl. 37 (2010) 3256-3263.
-
     Examples
     --------
     >>> mdav1(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), k=2)
@@ -50,4 +45,11 @@ def mdav1(x: Matrix, k: int) -> Labels:
     return pool.labels
 
 
-METHOD = Method(run=mdav1, paper="LWHC10")
+METHOD = Method(
+    run=mdav1,
+    summary=(
+        "Two groups are formed at a time, at opposite ends of the data. The last records form one"
+        " more group, and those left over join the nearest group."
+    ),
+    paper="LWHC10",
+)

@@ -29,11 +29,6 @@ def mdav2(x: Matrix, k: int) -> Labels:
     -----
     Time of MDAV-1 and O(n² d / k) for the second stage, memory O(n d). Deterministic.
 
-    References
-    ----------
-    .. [LWHC10] Lin, Wen, Hsieh and Chang, "Density-based microaggregation for statistical
-       disclosure control", Expert Syst. Appl. 37 (2010) 3256-3263.
-
     Examples
     --------
     >>> mdav2(np.array([[0.0], [9.0], [1.0], [8.5]]), k=2)
@@ -42,4 +37,11 @@ def mdav2(x: Matrix, k: int) -> Labels:
     return dissolve_and_split(x, mdav1(x, k), k, split=mdav1)
 
 
-METHOD = Method(run=mdav2, paper="LWHC10")
+METHOD = Method(
+    run=mdav2,
+    summary=(
+        "Two groups are formed at a time, at opposite ends of the data. Groups whose records fit "
+        "better elsewhere are then dissolved, and large groups are split."
+    ),
+    paper="LWHC10",
+)

@@ -29,12 +29,6 @@ def mdav_generic(x: Matrix, k: int) -> Labels:
     Time O(n² d / k) at worst, and much less in large tables, where a tree finds the rows; memory
     O(n d). Deterministic.
 
-    References
-    ----------
-    .. [DT05] Domingo-Ferrer and Torra, "Ordinal, continuous and heterogeneous k-anonymity through
-       microaggregation", Data Min. Knowl. Discov. 11 (2005) 195-212,
-       doi:10.1007/s10618-005-0007-5.
-
     Examples
     --------
     >>> mdav_generic(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
@@ -49,4 +43,11 @@ def mdav_generic(x: Matrix, k: int) -> Labels:
     return pool.labels
 
 
-METHOD = Method(run=mdav_generic, paper="DT05")
+METHOD = Method(
+    run=mdav_generic,
+    summary=(
+        "Two groups are formed at a time, at opposite ends of the data. The last records form one"
+        " or two groups of their own."
+    ),
+    paper="DT05",
+)

@@ -28,11 +28,6 @@ def mhm(x: Matrix, k: int) -> Labels:
     Time O(k n d), memory O(n d). Deterministic; of cuts that lose the same, the one whose last
     groups are larger. On one column, sorted, no partition into groups of at least ``k`` loses less.
 
-    References
-    ----------
-    .. [HM03] Hansen and Mukherjee, "A polynomial algorithm for optimal univariate
-       microaggregation", IEEE Trans. Knowl. Data Eng. 15 (2003) 1043-1044.
-
     Examples
     --------
     >>> mhm(np.array([[1.0], [2.0], [3.0], [8.0], [9.0]]), k=2)
@@ -42,4 +37,12 @@ def mhm(x: Matrix, k: int) -> Labels:
     return labels
 
 
-METHOD = Method(run=mhm, paper="HM03", along_path=True)
+METHOD = Method(
+    run=mhm,
+    summary=(
+        "Records are put on a path on which neighbours are alike. The path is cut into groups "
+        "where this loses least information."
+    ),
+    paper="HM03",
+    along_path=True,
+)

@@ -32,12 +32,6 @@ def mst_md(x: Matrix, k: int) -> Labels:
     Time O(n² d) for the tree, and that of MD within components; memory O(n d), for distances are
     computed as the tree grows and not kept. Deterministic.
 
-    References
-    ----------
-    .. [LM05] Laszlo and Mukherjee, "Minimum spanning tree partitioning algorithm for
-       microaggregation", IEEE Trans. Knowl. Data Eng. 17 (2005) 902-911,
-       doi:10.1109/TKDE.2005.112.
-
     Examples
     --------
     >>> mst_md(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), k=2)
@@ -122,4 +116,11 @@ def cut_edges(parents: Labels, lengths: Matrix, order: Labels, k: int) -> Labels
     return components
 
 
-METHOD = Method(run=mst_md, paper="LM05")
+METHOD = Method(
+    run=mst_md,
+    summary=(
+        "All records are connected by the shortest possible network. Its longest links are cut "
+        "where both sides stay large enough, and large parts are divided into groups."
+    ),
+    paper="LM05",
+)

@@ -37,11 +37,6 @@ def mu_approx(x: Matrix, k: int) -> Labels:
     no edge splits so is divided at the row all of whose branches are small: branches go, the
     largest first, to a part of their own until it holds ``k`` rows, if ``k`` remain.
 
-    References
-    ----------
-    .. [DSS08] Domingo-Ferrer, Sebe and Solanas, "A polynomial-time approximation to optimal
-       multivariate microaggregation", Comput. Math. Appl. 55 (2008) 714-732.
-
     Examples
     --------
     >>> mu_approx(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), k=2)
@@ -185,4 +180,11 @@ def _cut_groups(x: Matrix, rows: Labels, k: int) -> list[Labels]:
     return [*groups, rows[pool.last]]
 
 
-METHOD = Method(run=mu_approx, paper="DSS08")
+METHOD = Method(
+    run=mu_approx,
+    summary=(
+        "Each record is linked to a record near it, and the trees that result are cut into groups"
+        " of similar size."
+    ),
+    paper="DSS08",
+)

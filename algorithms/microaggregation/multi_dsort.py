@@ -44,11 +44,6 @@ def multi_dsort(x: Matrix, k: int, *, sort: Literal["each_round", "once"] = "eac
     Time O(n² d), memory O(n d). Deterministic. Equal values are ranked by row. The figures that the
     paper prints cannot be had on standardised data; see ``docs/methods/multi_dsort.md``.
 
-    References
-    ----------
-    .. [MKM12] Mahmood, Kabir and Mustafa, "New multi-dimensional sorting based k-anonymity
-       microaggregation for statistical disclosure control", Proc. SecureComm (2012).
-
     Examples
     --------
     >>> multi_dsort(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
@@ -129,4 +124,11 @@ def lower_ranks(ranks: NDArray[np.int32], sums: Labels, gone: Labels) -> None:
             total[i] -= count[i]
 
 
-METHOD = Method(run=multi_dsort, paper="MKM12")
+METHOD = Method(
+    run=multi_dsort,
+    summary=(
+        "Records are ranked in each averaged column and sorted by the sum of their ranks. Groups "
+        "are formed at both ends of this list, each of the records most similar to it."
+    ),
+    paper="MKM12",
+)

@@ -36,11 +36,6 @@ def ps(x: Matrix, k: int, *, grow: Growth = "centroid") -> Labels:
     Time O(n² d / k), memory O(n d). Deterministic. Sorting the free rows anew in each round, as the
     paper does, leaves their order as it is: the mean moves all sums by the same amount.
 
-    References
-    ----------
-    .. [KWZ10] Kabir, Wang and Zhang, "A pairwise-systematic microaggregation for statistical
-       disclosure control", Proc. IEEE Int. Conf. Data Mining (2010) 266-273.
-
     Examples
     --------
     >>> ps(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
@@ -72,4 +67,11 @@ def _ends(pool: Pool, order: Order) -> tuple[int, int]:
     return int(free[0]), int(free[-1])
 
 
-METHOD = Method(run=ps, paper="KWZ10")
+METHOD = Method(
+    run=ps,
+    summary=(
+        "Records are sorted by the sum of their deviations from the average. Groups are formed at"
+        " both ends of this list, each of the records most similar to it."
+    ),
+    paper="KWZ10",
+)

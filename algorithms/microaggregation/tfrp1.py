@@ -32,11 +32,6 @@ def tfrp1(x: Matrix, k: int) -> Labels:
     O(n d). Deterministic. All rows that are left may join one group, which then holds up to
     ``2k - 1`` rows.
 
-    References
-    ----------
-    .. [CLH07] Chang, Li and Huang, "TFRP: an efficient microaggregation algorithm for statistical
-       disclosure control", J. Syst. Softw. 80 (2007) 1866-1878.
-
     Examples
     --------
     >>> tfrp1(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
@@ -53,4 +48,12 @@ def tfrp1(x: Matrix, k: int) -> Labels:
     return pool.labels
 
 
-METHOD = Method(run=tfrp1, paper="CLH07")
+METHOD = Method(
+    run=tfrp1,
+    summary=(
+        "Groups are formed in turn around the record farthest from a low corner of the data and "
+        "around the record farthest from a high corner. Records that are left over join the "
+        "nearest group."
+    ),
+    paper="CLH07",
+)

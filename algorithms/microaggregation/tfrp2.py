@@ -30,11 +30,6 @@ def tfrp2(x: Matrix, k: int) -> Labels:
     Time of TFRP-1 and O(n² d / k) for the second stage, memory O(n d). Deterministic. A
     group of ``4k - 1`` rows takes no more.
 
-    References
-    ----------
-    .. [CLH07] Chang, Li and Huang, "TFRP: an efficient microaggregation algorithm for statistical
-       disclosure control", J. Syst. Softw. 80 (2007) 1866-1878.
-
     Examples
     --------
     >>> tfrp2(np.array([[0.0], [9.0], [1.0], [8.5]]), k=2)
@@ -43,4 +38,12 @@ def tfrp2(x: Matrix, k: int) -> Labels:
     return dissolve_and_split(x, tfrp1(x, k), k, split=tfrp1, largest=4 * k - 1)
 
 
-METHOD = Method(run=tfrp2, paper="CLH07")
+METHOD = Method(
+    run=tfrp2,
+    summary=(
+        "Groups are formed in turn around the records farthest from two opposite corners of the "
+        "data. Groups whose records fit better elsewhere are then dissolved, and large groups are"
+        " split."
+    ),
+    paper="CLH07",
+)

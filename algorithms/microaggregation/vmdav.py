@@ -48,11 +48,6 @@ def vmdav(
     O(n d). Deterministic. All rows that are left may join one group, which can then hold more than
     ``2k - 1`` rows.
 
-    References
-    ----------
-    .. [SMD06] Solanas, Martinez-Balleste and Domingo-Ferrer, "V-MDAV: a multivariate
-       microaggregation with variable group size", Proc. 17th COMPSTAT (2006).
-
     Examples
     --------
     >>> vmdav(np.array([[0.0], [1.0], [1.1], [5.0], [6.0], [6.5]]), k=2, gamma=0.5)
@@ -76,4 +71,12 @@ def vmdav(
     return pool.labels
 
 
-METHOD = Method(run=vmdav, paper="SMD06")
+METHOD = Method(
+    run=vmdav,
+    summary=(
+        "The record farthest from the average forms a group with the records nearest to it. "
+        "Further records join where they lie close to the group, so that groups follow clusters "
+        "in the data."
+    ),
+    paper="SMD06",
+)

@@ -29,12 +29,6 @@ def cbfs(x: Matrix, k: int, *, chain: bool = False) -> Order:
     With ``mhm``, this is CBFS-MHM [DMMS06]_. Records that are too few for a group come last
     or, with ``chain``, as a group of their own.
 
-    References
-    ----------
-    .. [DMMS06] Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe, "Efficient multivariate
-       data-oriented microaggregation", VLDB Journal 15 (2006) 355-369,
-       doi:10.1007/s00778-006-0007-0.
-
     Examples
     --------
     >>> cbfs(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
@@ -43,4 +37,12 @@ def cbfs(x: Matrix, k: int, *, chain: bool = False) -> Order:
     return path_through(x, form_groups(x, k), chain=chain)
 
 
-ORDERING = Ordering(run=cbfs, paper="DMMS06", for_groups=True)
+ORDERING = Ordering(
+    run=cbfs,
+    summary=(
+        "The path leads through groups of similar records, formed one at a time around the record"
+        " farthest from the average."
+    ),
+    paper="DMMS06",
+    for_groups=True,
+)

@@ -33,11 +33,6 @@ def hilbert(x: Matrix) -> Order:
     attributes are divided into steps of one size, so that distances keep their proportions. Places
     are found as in [SKI04]_.
 
-    References
-    ----------
-    .. [SKI04] Skilling, "Programming the Hilbert curve", AIP Conf. Proc. 707 (2004) 381-387,
-       doi:10.1063/1.1751381.
-
     Examples
     --------
     >>> hilbert(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
@@ -88,4 +83,11 @@ def find_places(points: NDArray[np.uint64], places: NDArray[np.uint64]) -> None:
                 places[place // WORD, row] |= digit << np.uint64(WORD - 1 - place % WORD)
 
 
-ORDERING = Ordering(run=hilbert, paper="SKI04")
+ORDERING = Ordering(
+    run=hilbert,
+    summary=(
+        "The path follows a curve that fills the space of the averaged columns, so that "
+        "neighbours on the path are alike."
+    ),
+    paper="SKI04",
+)

@@ -29,12 +29,6 @@ def mdav(x: Matrix, k: int, *, chain: bool = False) -> Order:
     With ``mhm``, this is MDAV-MHM [DMMS06]_. Records that are too few for a group come last
     or, with ``chain``, as a group of their own.
 
-    References
-    ----------
-    .. [DMMS06] Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe, "Efficient multivariate
-       data-oriented microaggregation", VLDB Journal 15 (2006) 355-369,
-       doi:10.1007/s00778-006-0007-0.
-
     Examples
     --------
     >>> mdav(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
@@ -43,4 +37,12 @@ def mdav(x: Matrix, k: int, *, chain: bool = False) -> Order:
     return path_through(x, form_groups(x, k), chain=chain)
 
 
-ORDERING = Ordering(run=mdav, paper="DMMS06", for_groups=True)
+ORDERING = Ordering(
+    run=mdav,
+    summary=(
+        "The path leads through groups of similar records, formed two at a time at opposite ends "
+        "of the data."
+    ),
+    paper="DMMS06",
+    for_groups=True,
+)

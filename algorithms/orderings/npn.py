@@ -29,12 +29,6 @@ def npn(x: Matrix) -> Order:
     Time about O(n log n) in few dimensions, memory O(n d): a tree finds the nearest record, and
     gives the one that a search through all would. Deterministic; of equals the lowest row.
 
-    References
-    ----------
-    .. [DMMS06] Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe, "Efficient multivariate
-       data-oriented microaggregation", VLDB Journal 15 (2006) 355-369,
-       doi:10.1007/s00778-006-0007-0.
-
     Examples
     --------
     >>> npn(np.array([[0.0], [9.0], [1.0], [7.0]]))
@@ -67,4 +61,11 @@ def nearest_next(x: Matrix, start: int) -> Order:
     return path
 
 
-ORDERING = Ordering(run=npn, paper="DMMS06")
+ORDERING = Ordering(
+    run=npn,
+    summary=(
+        "The path begins at the record farthest from the average, and goes on to the nearest "
+        "record that is not on it yet."
+    ),
+    paper="DMMS06",
+)

@@ -17,13 +17,16 @@ class Ordering:
         ``run(x, *, options) -> order`` or, if it depends on the size of the groups that the path
         will be cut into, ``run(x, k, *, options) -> order``. Its keyword-only parameters are the
         ordering's options.
+    summary : str
+        What it does, in a sentence or two for people who use the data; printed on public pages.
     paper : str
-        Key of the paper that uses it, in ``docs/references.bib``.
+        Key of the paper that uses it, in ``algorithms/references.py``.
     for_groups : bool
         Whether it depends on ``k``.
     """
 
     run: Callable[..., Order]
+    summary: str
     paper: str
     for_groups: bool = False
 

@@ -24,11 +24,6 @@ def pca(x: Matrix) -> Order:
     The direction in which records spread most [NHT08]_. It has no sign of its own: it is turned so
     that the attribute that weighs most, of equals the first, weighs positively.
 
-    References
-    ----------
-    .. [NHT08] Nin, Herranz and Torra, "On the disclosure risk of multivariate microaggregation",
-       Data Knowl. Eng. 67 (2008) 399-412.
-
     Examples
     --------
     >>> pca(np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, 0.5]]))
@@ -41,4 +36,8 @@ def pca(x: Matrix) -> Order:
     return np.argsort((centred * direction).sum(axis=1), kind="stable")
 
 
-ORDERING = Ordering(run=pca, paper="NHT08")
+ORDERING = Ordering(
+    run=pca,
+    summary="The path follows the direction in which the records differ most.",
+    paper="NHT08",
+)

@@ -23,11 +23,6 @@ def rank_sum(x: Matrix) -> Order:
     -----
     The list from whose ends Multi-DSort cuts [MKM12]_. Equal values are ranked by row.
 
-    References
-    ----------
-    .. [MKM12] Mahmood, Kabir and Mustafa, "New multi-dimensional sorting based k-anonymity
-       microaggregation for statistical disclosure control", Proc. SecureComm (2012).
-
     Examples
     --------
     >>> rank_sum(np.array([[1.0, 9.0], [-1.0, 0.0], [0.0, 0.5]]))
@@ -41,4 +36,8 @@ def ranks_of(x: Matrix) -> Integers:
     return np.argsort(np.argsort(x, axis=0, kind="stable"), axis=0, kind="stable")
 
 
-ORDERING = Ordering(run=rank_sum, paper="MKM12")
+ORDERING = Ordering(
+    run=rank_sum,
+    summary="The path follows the sum of the ranks that a record has in the averaged columns.",
+    paper="MKM12",
+)

@@ -24,11 +24,6 @@ def sum_of_deviations(x: Matrix) -> Order:
     The list from whose ends P-S cuts [KWZ10]_. On standardised records, whose means are zero, it is
     the path of ``zscore``.
 
-    References
-    ----------
-    .. [KWZ10] Kabir, Wang and Zhang, "A pairwise-systematic microaggregation for statistical
-       disclosure control", Proc. IEEE Int. Conf. Data Mining (2010) 266-273.
-
     Examples
     --------
     >>> sum_of_deviations(np.array([[7.0, 1.0], [5.0, 0.0], [6.0, 0.5]]))
@@ -37,4 +32,8 @@ def sum_of_deviations(x: Matrix) -> Order:
     return np.argsort((x - x.mean(axis=0)).sum(axis=1), kind="stable")
 
 
-ORDERING = Ordering(run=sum_of_deviations, paper="KWZ10")
+ORDERING = Ordering(
+    run=sum_of_deviations,
+    summary="The path follows the sum of the deviations of a record from the average.",
+    paper="KWZ10",
+)

@@ -86,11 +86,6 @@ def tsp(
     O(n d). Deterministic for a seed: work is bounded by counts, not by time. Recuts and the choice
     of the opening are ours; without recuts the path is a short tour, as in [MJ14]_.
 
-    References
-    ----------
-    .. [MJ14] Mortazavi and Jalili, "Fast data-oriented microaggregation algorithm for large
-       numerical datasets", Knowl.-Based Syst. 67 (2014) 195-205, doi:10.1016/j.knosys.2014.05.011.
-
     Examples
     --------
     >>> tsp(np.array([[0.0], [5.0], [1.0], [6.0]]), k=2)
@@ -486,4 +481,12 @@ def _distance(x: Matrix, a: int, b: int) -> float:
     return distance
 
 
-ORDERING = Ordering(run=tsp, paper="MJ14", for_groups=True)
+ORDERING = Ordering(
+    run=tsp,
+    summary=(
+        "The path is a short tour through all records, improved until cutting it into groups "
+        "loses little information."
+    ),
+    paper="MJ14",
+    for_groups=True,
+)

@@ -9,6 +9,8 @@ from algorithms.types import Matrix, Order
 def zscore(x: Matrix) -> Order:
     """Order the rows of ``x`` by the sum of their z-scores, of equals the lowest row first.
 
+    On one column this is how [DM02]_ sorts records.
+
     Parameters
     ----------
     x : Matrix of shape (n, d)
@@ -19,12 +21,6 @@ def zscore(x: Matrix) -> Order:
     Order of shape (n,)
         Row numbers along the path.
 
-    References
-    ----------
-    .. [DM02] Domingo-Ferrer and Mateo-Sanz, "Practical data-oriented microaggregation for
-       statistical disclosure control", IEEE Trans. Knowl. Data Eng. 14 (2002) 189-201,
-       doi:10.1109/69.979982.
-
     Examples
     --------
     >>> zscore(np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, 0.5]]))
@@ -33,4 +29,8 @@ def zscore(x: Matrix) -> Order:
     return np.argsort(x.sum(axis=1), kind="stable")
 
 
-ORDERING = Ordering(run=zscore, paper="DM02")
+ORDERING = Ordering(
+    run=zscore,
+    summary="The path follows the sum of the standardised values of a record.",
+    paper="DM02",
+)

@@ -42,5 +42,7 @@ MEASURES = (
         "DT01",
         lambda files: 100.0 * files.sizes.size / len(files.published),
         needs_original=False,
+        worst=100.0,
+        over_k=True,
     ),
 )

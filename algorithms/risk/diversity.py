@@ -12,25 +12,13 @@ from algorithms.types import Integers, Labels, Matrix
 
 
 def distinct_values(codes: Codes, classes: Labels) -> float:
-    """Count the distinct values in the class with the fewest [MKG07]_.
-
-    References
-    ----------
-    .. [MKG07] Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, "l-diversity: privacy beyond
-       k-anonymity", ACM Trans. Knowl. Discov. Data 1 (2007).
-    """
+    """Count the distinct values in the class with the fewest [MKG07]_."""
     pairs = np.unique(np.column_stack([classes, codes.values]), axis=0)
     return float(np.bincount(pairs[:, 0]).min())
 
 
 def entropy_values(codes: Codes, classes: Labels) -> float:
-    """Take the exponential of the entropy of values, in the class where it is least [MKG07]_.
-
-    References
-    ----------
-    .. [MKG07] Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, "l-diversity: privacy beyond
-       k-anonymity", ACM Trans. Knowl. Discov. Data 1 (2007).
-    """
+    """Take the exponential of the entropy of values, in the class where it is least [MKG07]_."""
     pairs, counts = np.unique(np.column_stack([classes, codes.values]), axis=0, return_counts=True)
     shares = counts / np.bincount(classes)[pairs[:, 0]]
     entropy = np.bincount(pairs[:, 0], weights=-shares * np.log(shares))
@@ -38,12 +26,9 @@ def entropy_values(codes: Codes, classes: Labels) -> float:
 
 
 def equal_distance(codes: Codes, classes: Labels) -> float:
-    """Measure how far values of a class are from all values, where any two differ alike [LLV07]_.
+    """Measure how far values of a class are from all values, where any two differ alike.
 
-    References
-    ----------
-    .. [LLV07] Li, Li and Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and
-       l-diversity", Proc. IEEE Int. Conf. Data Eng. (2007) 106-115.
+    As defined by [LLV07]_.
     """
     pairs, counts = np.unique(np.column_stack([classes, codes.values]), axis=0, return_counts=True)
     shares = counts / np.bincount(classes)[pairs[:, 0]]
@@ -56,11 +41,6 @@ def ordered_distance(codes: Codes, classes: Labels) -> float | None:
     """Measure how far values of a class must move to be spread as all values are [LLV07]_.
 
     From the first to the last of all distinct values is a distance of 1.
-
-    References
-    ----------
-    .. [LLV07] Li, Li and Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and
-       l-diversity", Proc. IEEE Int. Conf. Data Eng. (2007) 106-115.
     """
     if not codes.ordered:
         return None
@@ -120,6 +100,7 @@ MEASURES = (
         "MKG07",
         partial(_worst, distinct_values, min),
         needs_original=False,
+        worst=1.0,
     ),
     Measure(
         "l_entropy",
@@ -132,6 +113,7 @@ MEASURES = (
         "MKG07",
         partial(_worst, entropy_values, min),
         needs_original=False,
+        worst=1.0,
     ),
     Measure(
         "t_equal",
@@ -144,6 +126,7 @@ MEASURES = (
         "LLV07",
         partial(_worst, equal_distance, max),
         needs_original=False,
+        worst=1.0,
     ),
     Measure(
         "t_ordered",
@@ -156,5 +139,6 @@ MEASURES = (
         "LLV07",
         partial(_worst, ordered_distance, max),
         needs_original=False,
+        worst=1.0,
     ),
 )

@@ -54,10 +54,10 @@ def distance_linkage(original: Matrix, published: Matrix) -> Linkage:
     distinct published record, and distances are then summed anew, column by column, so that ties
     are exact. In one dimension a sorted list does.
 
-    References
-    ----------
-    .. [CPD13] Chettri, Paul and Dutta, "Statistical disclosure control for data privacy
-       preservation", Int. J. Comput. Appl. 80 (2013).
+    The records of a group are published as one point, which has two places to give: the expected
+    number of its linked records is at most two, and one if only the nearest counts. With groups of
+    at least ``k`` records, ``expected`` is at most 200 / k per cent, ``nearest`` at most 100 / k.
+    Ties won by the attacker can link a whole group, so ``pessimistic`` has no such bound.
 
     Examples
     --------
@@ -153,6 +153,8 @@ MEASURES = (
         "originals; where originals tie, by expectation.",
         "CPD13",
         lambda files: _linkage(files).expected,
+        worst=200.0,
+        over_k=True,
     ),
     Measure(
         "dld_optimistic",
@@ -163,6 +165,8 @@ MEASURES = (
         "DLD if every tie between originals goes against the attacker.",
         "CPD13",
         lambda files: _linkage(files).optimistic,
+        worst=200.0,
+        over_k=True,
     ),
     Measure(
         "dld_pessimistic",
@@ -173,6 +177,7 @@ MEASURES = (
         "DLD if every tie between originals goes the attacker's way.",
         "CPD13",
         lambda files: _linkage(files).pessimistic,
+        worst=100.0,
     ),
     Measure(
         "linked_nearest",
@@ -184,5 +189,7 @@ MEASURES = (
         "tie, by expectation.",
         "DT01",
         lambda files: _linkage(files).nearest,
+        worst=100.0,
+        over_k=True,
     ),
 )

@@ -52,6 +52,7 @@ MEASURES = (
         "of their originals.",
         "TM08",
         lambda files: _share(near_values(files), of_records=True),
+        worst=100.0,
     ),
     Measure(
         "within_values",
@@ -63,6 +64,7 @@ MEASURES = (
         "originals.",
         "TM08",
         lambda files: _share(near_values(files), of_records=False),
+        worst=100.0,
     ),
     Measure(
         "within_ranks_records",
@@ -74,6 +76,7 @@ MEASURES = (
         "records.",
         "TM08",
         lambda files: _share(near_ranks(files), of_records=True),
+        worst=100.0,
     ),
     Measure(
         "within_ranks_values",
@@ -84,5 +87,6 @@ MEASURES = (
         "Values that are separated from their originals by at most 5 % of all records.",
         "TM08",
         lambda files: _share(near_ranks(files), of_records=False),
+        worst=100.0,
     ),
 )

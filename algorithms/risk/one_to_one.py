@@ -32,11 +32,6 @@ def reidentified(original: Matrix, published: Matrix, classes: Labels) -> float:
         attacker: each original assigned to its own class counts by the chance to be the right one
         of it [DT01]_.
 
-    References
-    ----------
-    .. [DT01] Domingo-Ferrer and Torra, "A quantitative comparison of disclosure control methods for
-       microdata", in Confidentiality, Disclosure and Data Access (2001) 111-133.
-
     Examples
     --------
     >>> x = np.array([[0.0], [1.0], [8.0], [9.0]])
@@ -86,5 +81,7 @@ MEASURES = (
         "originals, one to one, at the least sum of squared distances.",
         "DT01",
         best_linkage,
+        worst=100.0,
+        over_k=True,
     ),
 )

@@ -30,12 +30,6 @@ def information_loss(original: Matrix, published: Matrix) -> tuple[float, float,
     sst : float
         Sum of squared differences between original values and their mean.
 
-    References
-    ----------
-    .. [DM02] Domingo-Ferrer and Mateo-Sanz, "Practical data-oriented microaggregation for
-       statistical disclosure control", IEEE Trans. Knowl. Data Eng. 14 (2002) 189-201,
-       doi:10.1109/69.979982.
-
     Examples
     --------
     >>> information_loss(np.array([[-1.0], [1.0]]), np.array([[0.0], [0.0]]))

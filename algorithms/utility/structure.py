@@ -60,6 +60,7 @@ MEASURES = (
         "Largest absolute change of the correlation between two columns.",
         "DMT01",
         lambda files: _of(correlation_changes(files), largest=True),
+        worst=2.0,
     ),
     Measure(
         "correlation_change_mean",
@@ -70,6 +71,7 @@ MEASURES = (
         "Absolute change of the correlation between two columns, averaged over all pairs.",
         "DMT01",
         lambda files: _of(correlation_changes(files), largest=False),
+        worst=2.0,
     ),
     Measure(
         "spectrum_change",

@@ -1,6 +1,7 @@
 """One choice of method, path and k, and what came of it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +19,9 @@ from tasks.order import order
 from tasks.round_integers import round_integers
 from tasks.standardise import Standardised
 
+REASONS = 3
+"""Reasons that a recommendation names why choices were not measured."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -31,6 +35,8 @@ class Cell:
         What was measured.
     verdicts : tuple of Verdict
         The measures against the limits of the spec.
+    below : bool
+        Whether its k is smaller than that of the spec, which it may show but never replace.
     seconds : float
         How long grouping and measuring took.
     fault : str
@@ -40,13 +46,15 @@ class Cell:
     choice: Microaggregation
     evaluation: Evaluation | None = None
     verdicts: tuple[Verdict, ...] = field(default=())
+    below: bool = False
     seconds: float = 0.0
     fault: str = ""
 
     @property
     def admissible(self) -> bool:
-        """Whether it keeps every limit."""
-        return self.evaluation is not None and all(verdict.passed for verdict in self.verdicts)
+        """Whether it keeps every limit, and the k of the spec."""
+        kept = self.evaluation is not None and all(verdict.passed for verdict in self.verdicts)
+        return kept and not self.below
 
     @property
     def family(self) -> str:
@@ -96,11 +104,13 @@ def try_choice(
 ) -> Cell:
     """Group, round and measure a table as a release would, and hold it against the limits."""
     chosen = spec.model_copy(update={"microaggregation": choice})
+    least = spec.microaggregation.k
     paths = order.fn(data, choice)
     partitions = microaggregate.fn(data, choice, paths)
     masked = round_integers.fn(frame, partitions, spec.columns)
     evaluation = evaluate.fn(frame, masked, partitions, chosen)
-    return Cell(choice, evaluation, verdicts(evaluation, spec.gate, choice.k))
+    limits = verdicts(evaluation, spec.gate, max(choice.k, least))
+    return Cell(choice, evaluation, limits, below=choice.k < least)
 
 
 def best(cells: Sequence[Cell]) -> Cell | None:
@@ -126,11 +136,14 @@ def front(cells: Sequence[Cell]) -> list[Cell]:
 def recommendation(cells: Sequence[Cell], spec: ReleaseSpec) -> str:
     """Say which choice to take, and why."""
     measured = [cell for cell in cells if cell.evaluation is not None]
-    chosen = best(cells)
-    if not measured:
-        return "Nothing could be measured; see why in the table."
+    sentences = [_choice(measured, spec) if measured else "Nothing could be measured."]
+    return " ".join([*sentences, *_unmeasured(cells)])
+
+
+def _choice(measured: Sequence[Cell], spec: ReleaseSpec) -> str:
+    chosen = best(measured)
     if chosen is None:
-        return _none_admissible(measured)
+        return _none_admissible(measured, spec)
     admissible = [cell for cell in measured if cell.admissible]
     il, dld = chosen.measure("il"), chosen.measure("dld")
     words = (
@@ -153,23 +166,43 @@ def recommendation(cells: Sequence[Cell], spec: ReleaseSpec) -> str:
     return words
 
 
-def _none_admissible(measured: Sequence[Cell]) -> str:
+def _none_admissible(measured: Sequence[Cell], spec: ReleaseSpec) -> str:
     """Say which choice comes nearest to the limits, and what it misses."""
 
     def excess(cell: Cell) -> tuple[int, float]:
         failed = [verdict for verdict in cell.verdicts if not verdict.passed]
         return len(failed), sum(abs(v.value - v.limit) / (abs(v.limit) or 1.0) for v in failed)
 
-    nearest = min(measured, key=excess)
+    allowed = [cell for cell in measured if not cell.below]
+    if not allowed:
+        return (
+            f"No choice with the k of the spec or a larger one was measured: try k = "
+            f"{spec.microaggregation.k} and more. A smaller k is never recommended."
+        )
+    nearest = min(allowed, key=excess)
     misses = "; ".join(
         f"{verdict.title} is {verdict.shown_value}, must be {verdict.shown_limit}"
         for verdict in nearest.verdicts
         if not verdict.passed
     )
     return (
-        f"None of {len(measured)} choices keeps all limits. {nearest.name} comes nearest: "
+        f"None of {len(allowed)} choices keeps all limits. {nearest.name} comes nearest: "
         f"{misses}. Try other k, or have the limits reviewed."
     )
+
+
+def _unmeasured(cells: Sequence[Cell]) -> Iterator[str]:
+    """Say how many choices were not measured, and why."""
+    faults = Counter(cell.fault for cell in cells if cell.evaluation is None)
+    if faults:
+        common = faults.most_common(REASONS)
+        reasons = [f"{fault} ({count})" for fault, count in common]
+        others = faults.total() - sum(count for _, count in common)
+        reasons += [f"other reasons ({others})"] if others else []
+        yield (
+            f"Caution: {faults.total()} of {len(cells)} choices were not measured and may be "
+            f"better: {'; '.join(reasons)}."
+        )
 
 
 def timed(cell: Cell, seconds: float) -> Cell:

@@ -16,15 +16,19 @@ def map_page(cells: Sequence[Cell], spec: ReleaseSpec, pictures: Mapping[str, pa
     """Put the recommendation, the map and the tables on one page."""
     names = measured_names(cells)
     pick = best(cells)
-    heading = "No choice keeps all limits" if pick is None else f"Recommended: {pick.name}"
+    kind, heading = _verdict(cells, pick)
     return page.page(
         "Risk-utility map",
         page.together(
             [
                 page.notice(
-                    "bad" if pick is None else "good",
+                    kind,
                     heading,
                     page.paragraph(recommendation(cells, spec)),
+                    *(
+                        page.paragraph(page.strong("Warning:"), text)
+                        for text in _chosen(spec, pick).warnings
+                    ),
                 ),
                 page.figure(
                     pictures["map"],
@@ -45,6 +49,21 @@ def map_page(cells: Sequence[Cell], spec: ReleaseSpec, pictures: Mapping[str, pa
         ),
         about=f"{spec.release.title}, {spec.release.period}",
     )
+
+
+def _verdict(cells: Sequence[Cell], pick: Cell | None) -> tuple[str, str]:
+    """Say in a few words what was recommended, and how sure that is."""
+    if pick is None:
+        return "bad", "No choice keeps all limits"
+    measured = sum(cell.evaluation is not None for cell in cells)
+    if measured < len(cells):
+        return "caution", f"Best of the {measured} of {len(cells)} choices measured: {pick.name}"
+    return "good", f"Recommended: {pick.name}"
+
+
+def _chosen(spec: ReleaseSpec, pick: Cell | None) -> ReleaseSpec:
+    """Put the recommended choice into the spec."""
+    return spec if pick is None else spec.model_copy(update={"microaggregation": pick.choice})
 
 
 def _meanings(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -70,7 +89,9 @@ def _choices(cells: Sequence[Cell]) -> page.Html:
             [
                 cell.name + (" ← recommended" if cell is pick else ""),
                 *(_shown(cell, name) for name in MAIN),
-                page.verdict(cell.admissible, ("kept", "not kept")),
+                page.verdict(
+                    cell.admissible, ("kept", "k below the spec's" if cell.below else "not kept")
+                ),
                 "yes" if id(cell) in on_front else "",
             ]
             for cell in shown
@@ -109,6 +130,7 @@ def _made(cells: Sequence[Cell], spec: ReleaseSpec) -> list[tuple[str, str]]:
     failed = [cell for cell in cells if cell.fault]
     records = next((cell.evaluation.records for cell in cells if cell.evaluation), 0)
     limits = [
+        f"k at least {spec.microaggregation.k}",
         *(f"{MEASURES[n].title} at most {most:g}" for n, most in spec.gate.ceilings.all.items()),
         *(f"{MEASURES[n].title} at least {least:g}" for n, least in spec.gate.floors.all.items()),
     ]

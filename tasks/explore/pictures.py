@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from expectations.spec import ReleaseSpec
 from tasks.explore.cell import Cell, best, front
@@ -125,6 +126,7 @@ def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
     measured = [cell for cell in cells if cell.evaluation is not None]
     near = [cell for cell in measured if cell.family in named] or measured
     axes.set_ylim(0.0, ROOM * max([spec.gate.ceilings.il, *(cell.measure("il") for cell in near)]))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("k: records that each published one stands for")
     axes.set_ylabel("IL: information lost, %")
     drawing.legend(loc="outside right center")

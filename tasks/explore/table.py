@@ -9,6 +9,8 @@ from algorithms.measures import MEASURES
 from tasks.explore.cell import Cell, front
 
 HEADINGS = ("method", "ordering", "k", "admissible", "on_front", "seconds", "fault")
+MEASURED = {name: "k_found" if name == "k" else name for name in MEASURES}
+"""Headings of measures; k is the one asked for, and k_found that of the smallest group."""
 
 
 def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -24,8 +26,8 @@ def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
             "seconds": round(cell.seconds, 3),
             "fault": cell.fault,
             **{
-                name: cell.evaluation.measures.get(name, "") if cell.evaluation else ""
-                for name in MEASURES
+                heading: cell.evaluation.measures.get(name, "") if cell.evaluation else ""
+                for name, heading in MEASURED.items()
             },
         }
         for cell in cells
@@ -35,7 +37,7 @@ def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 def csv_of(cells: Sequence[Cell]) -> str:
     """Write the rows as CSV."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, [*HEADINGS, *MEASURES], lineterminator="\n")
+    writer = csv.DictWriter(text, [*HEADINGS, *MEASURED.values()], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows_of(cells))
     return text.getvalue()

@@ -12,7 +12,10 @@ from queue import SimpleQueue
 
 import pandas as pd
 
+from algorithms._jit import compiling
 from algorithms.errors import ReleaseError
+from algorithms.microaggregation import METHODS
+from algorithms.orderings import ORDERINGS
 from expectations.spec import Microaggregation, ReleaseSpec
 from tasks.explore.cell import Cell, timed, try_choice
 from tasks.stage import guarded
@@ -29,8 +32,9 @@ Table = tuple[pd.DataFrame, Standardised, ReleaseSpec]
 class Workers:
     """A few processes, each of which tries one choice at a time.
 
-    A choice that takes longer than ``seconds`` is given up: kernels cannot be interrupted from
-    outside, but a process can be stopped. Its place is taken by a new one.
+    A choice that takes longer than ``seconds``, not counting what it takes to compile kernels, is
+    given up: kernels cannot be interrupted from outside, but a process can be stopped. Its place is
+    taken by a new one.
     """
 
     def __init__(self, table: Table, count: int, seconds: float) -> None:
@@ -47,14 +51,14 @@ class Workers:
         worker = self._idle.get()
         started = time.monotonic()
         try:
-            worker.connection.send(choice)
-            if worker.connection.poll(self._seconds):
-                cell: Cell = worker.connection.recv()
-                self._idle.put(worker)
-                return timed(cell, time.monotonic() - started)
-            fault = f"stopped: it took longer than {self._seconds:g} seconds"
+            cell = worker.try_choice(choice, self._seconds)
+        except TimeoutError:
+            fault = f"it took longer than {self._seconds:g} seconds"
         except (EOFError, OSError):
-            fault = "its process ended early; memory may have run out"
+            fault = "its process ended early, perhaps because memory ran out"
+        else:
+            self._idle.put(worker)
+            return cell
         self._stop(worker)
         self._start()
         return Cell(choice, seconds=time.monotonic() - started, fault=fault)
@@ -86,6 +90,22 @@ class _Worker:
         self.connection.send(table)
         self.connection.poll(STARTING_SECONDS)
         self.connection.recv()  # it has imported everything: the clock of a choice is its own
+
+    def try_choice(self, choice: Microaggregation, seconds: float) -> Cell:
+        """Wait for what comes of a choice; while the process compiles, its clock stands still."""
+        self.connection.send(choice)
+        spent = 0.0
+        compiles = False
+        while True:
+            started = time.monotonic()
+            if not self.connection.poll(None if compiles else max(seconds - spent, 0.0)):
+                raise TimeoutError
+            message: Cell | bool = self.connection.recv()
+            if not compiles:
+                spent += time.monotonic() - started
+            if isinstance(message, Cell):
+                return timed(message, spent)
+            compiles = message
 
     def stop(self) -> None:
         self._process.kill()
@@ -120,14 +140,18 @@ def working(table: Table, count: int, seconds: float) -> Iterator[Workers]:
 def _serve(connection: Connection) -> None:
     """Try choices until there are no more; the life of a process."""
     frame, data, spec = connection.recv()
+    # a registry imports what it lists when that is first asked for
+    for algorithms in (METHODS, ORDERINGS):
+        list(algorithms.values())
     connection.send("ready")
-    while True:
-        try:
-            choice = connection.recv()
-        except EOFError:
-            return
-        try:
-            cell = guarded("explore", try_choice)(frame, data, spec, choice)
-        except ReleaseError as error:
-            cell = Cell(choice, fault=str(error))
-        connection.send(cell)
+    with compiling(connection.send):
+        while True:
+            try:
+                choice = connection.recv()
+            except EOFError:
+                return
+            try:
+                cell = guarded("explore", try_choice)(frame, data, spec, choice)
+            except ReleaseError as error:
+                cell = Cell(choice, fault=str(error))
+            connection.send(cell)

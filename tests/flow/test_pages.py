@@ -30,8 +30,8 @@ def example(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Pa
     spec = folder / "enterprise-survey.yaml"
     text = spec.read_text(encoding="utf-8").replace("il: 25.0", "il: 60.0")
     for replaced, code in (
-        (text.replace("dld: 40.0", "dld: 100.0"), 0),
-        (text.replace("dld: 40.0", "dld: 0.5"), 12),
+        (text.replace("dld: 38.0", "dld: 100.0"), 0),
+        (text.replace("dld: 38.0", "dld: 0.5"), 12),
         (text.replace("{period}.csv", "missing.csv"), 11),
     ):
         spec.write_text(replaced, encoding="utf-8")

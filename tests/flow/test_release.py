@@ -226,7 +226,7 @@ def test_the_example_is_released_with_every_method(
     spec = tmp_path / "enterprise-survey.yaml"
     path = "\n  ordering: npn" if METHODS[method].along_path else ""
     text = spec.read_text(encoding="utf-8").replace("method: mdav", f"method: {method}{path}")
-    spec.write_text(text.replace("il: 25.0", "il: 100.0").replace("dld: 40.0", "dld: 100.0"))
+    spec.write_text(text.replace("il: 25.0", "il: 100.0").replace("dld: 38.0", "dld: 100.0"))
     assert main(["check", str(spec), "--period", "2026-Q3"]) == 0
     assert main(["run", str(spec), "--period", "2026-Q3"]) == 0
     assert main(["verify", str(tmp_path / "public" / "enterprise-survey" / "2026-Q3")]) == 0

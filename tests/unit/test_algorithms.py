@@ -27,7 +27,9 @@ from tests.oracles import dld as dld_oracle
 from tests.oracles import mdav as mdav_oracle
 from tests.problems import matrices, problems
 
-ALONG_PATH = Method(run=lambda x, k: np.arange(len(x)) // k, paper="none", along_path=True)
+ALONG_PATH = Method(
+    run=lambda x, k: np.arange(len(x)) // k, summary="", paper="none", along_path=True
+)
 
 
 @pytest.mark.parametrize("tail", ["nearest", "block"])
@@ -180,15 +182,23 @@ def test_a_broken_call_is_refused(
     [([0, 0, 1], "1 of 2 hold fewer"), ([0, 0, 2, 2], "1 of 3"), ([0, 0, -1], "non-negative")],
 )
 def test_a_method_that_breaks_its_promise_is_caught(labels: list[int], words: str) -> None:
-    broken = Method(run=lambda _x, _k: np.array(labels), paper="none")
+    broken = Method(run=lambda _x, _k: np.array(labels), summary="", paper="none")
     with pytest.raises(ContractError, match=words):
         partition(np.zeros((len(labels), 1)), 2, broken)
 
 
 def test_a_method_must_label_every_row() -> None:
-    broken = Method(run=lambda _x, _k: np.array([0, 0]), paper="none")
+    broken = Method(run=lambda _x, _k: np.array([0, 0]), summary="", paper="none")
     with pytest.raises(ContractError, match="one label per row"):
         partition(np.zeros((3, 1)), 2, broken)
+
+
+def test_a_method_that_searches_cannot_claim_to_read_a_path() -> None:
+    def both(_x: Matrix, _k: int) -> Labels:
+        raise AssertionError
+
+    with pytest.raises(ContractError, match="reads a path or searches, never both; both says both"):
+        Method(run=both, summary="", paper="none", along_path=True, searches=True)
 
 
 def test_a_partition_cannot_be_changed() -> None:

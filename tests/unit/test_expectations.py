@@ -197,8 +197,8 @@ def test_a_good_output_meets_every_expectation(request_of: Request) -> None:
     assert all(finding.met for finding in require(suite, masked(), ContractError))
 
 
-def evaluation(il: float = 10.0, dld: float = 20.0, smallest: int = 3) -> Evaluation:
-    return Evaluation({"il": il, "dld": dld, "k": float(smallest)}, 9, 3, {3: 3})
+def evaluation(il: float = 10.0, dld: float = 20.0, smallest: int = 3, **more: float) -> Evaluation:
+    return Evaluation({"il": il, "dld": dld, "k": float(smallest), **more}, 9, 3, {3: 3})
 
 
 GATE = Gate(ceilings=Ceilings(il=10.0, dld=20.0))
@@ -238,8 +238,7 @@ def test_any_measure_can_have_a_limit() -> None:
         ceilings=Ceilings.model_validate({"il": 10.0, "dld": 20.0, "within_records": 1.0}),
         floors=Floors.model_validate({"l_distinct": 2.0}),
     )
-    found = evaluation()
-    found.measures.update(within_records=4.6, l_distinct=1.0)
+    found = evaluation(within_records=4.6, l_distinct=1.0)
     with pytest.raises(RefusedError) as raised:
         Approval(found, gate, k=3, digest="d")
     assert str(raised.value) == (

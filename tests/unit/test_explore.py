@@ -1,5 +1,7 @@
 """Choosing among choices, and the processes that try them."""
 
+import csv
+import html
 import os
 import time
 from pathlib import Path
@@ -7,21 +9,28 @@ from typing import Any
 
 import pytest
 import yaml
+from numba.core import event
 
+from algorithms._jit import compiling
 from algorithms.errors import RefusedError, SpecError
 from algorithms.evaluation import Evaluation
 from expectations.gate import verdicts
 from expectations.spec import Microaggregation
 from expectations.spec_file import load
+from flows.explore import _ks
 from tasks.explore import workers
-from tasks.explore.cell import Cell, best, choices, front, recommendation
+from tasks.explore.cell import Cell, best, choices, front, recommendation, try_choice
 from tasks.explore.outputs import write_choice
+from tasks.explore.page import map_page
 from tasks.explore.table import csv_of, rows_of
 from tasks.explore.workers import working
 from tasks.ingest import ingest
+from tasks.shelves.report.page import Html
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request
+
+PICTURES = {"map": Html("<svg></svg>"), "il-by-k": Html("<svg></svg>")}
 
 
 def cell(spec: Any, method: str, k: int, il: float, dld: float, **more: Any) -> Cell:
@@ -30,7 +39,8 @@ def cell(spec: Any, method: str, k: int, il: float, dld: float, **more: Any) -> 
         {"il": il, "dld": dld, "k": float(k), "il_bound": il / 2, "rounding": 0.0}, 9, 3, {3: 3}
     )
     choice = Microaggregation(method=method, k=k, **more)
-    return Cell(choice, found, verdicts(found, spec.gate, k))
+    least = spec.microaggregation.k
+    return Cell(choice, found, verdicts(found, spec.gate, max(k, least)), below=k < least)
 
 
 @pytest.fixture
@@ -70,10 +80,9 @@ def test_the_method_of_the_spec_keeps_its_options(request_of: Request) -> None:
 def test_the_admissible_choice_that_loses_least_is_recommended(limited: Any) -> None:
     cells = [
         cell(limited, "mdav", 3, 12.0, 45.0),
-        cell(limited, "mdav", 2, 9.0, 60.0),
+        cell(limited, "mdav", 4, 9.0, 60.0),
         cell(limited, "cbfs", 3, 14.0, 40.0),
         cell(limited, "md", 5, 25.0, 30.0),
-        Cell(Microaggregation(method="ps", k=3), fault="stopped"),
     ]
     assert best(cells) is cells[0]
     assert front(cells) == [cells[1], cells[0], cells[2], cells[3]]
@@ -99,14 +108,78 @@ def test_where_nothing_is_admissible_the_nearest_is_named(limited: Any) -> None:
     )
     assert best(cells) is None
     assert recommendation([Cell(Microaggregation(method="md", k=2), fault="x")], limited) == (
-        "Nothing could be measured; see why in the table."
+        "Nothing could be measured. Caution: 1 of 1 choices were not measured and may be better: x "
+        "(1)."
     )
+
+
+def test_a_recommendation_tells_how_many_choices_were_not_measured_and_why(limited: Any) -> None:
+    slow = "it took longer than 9 seconds"
+    cells = [
+        cell(limited, "mdav", 3, 12.0, 45.0),
+        *(Cell(Microaggregation(method="md", k=k), fault=slow) for k in (3, 4)),
+        *(Cell(Microaggregation(method="md", k=k), fault=f"fault {k}") for k in (5, 6, 7, 8)),
+    ]
+    words = recommendation(cells, limited)
+    assert words.startswith("Take mdav, k = 3")
+    assert words.endswith(
+        "Caution: 6 of 7 choices were not measured and may be better: it took longer than 9 "
+        "seconds (2); fault 5 (1); fault 6 (1); other reasons (2)."
+    )
+    assert map_page(cells, limited, PICTURES).count('class="notice caution"') == 1
+    assert "Best of the 1 of 7 choices measured: mdav, k = 3" in map_page(cells, limited, PICTURES)
+    assert map_page(cells[:1], limited, PICTURES).count('class="notice good"') == 1
+    assert "Caution" not in recommendation(cells[:1], limited)
+
+
+def test_no_k_below_that_of_the_spec_is_recommended(request_of: Request, limited: Any) -> None:
+    lower = cell(limited, "mdav", 2, 9.0, 45.0)
+    higher = cell(limited, "mdav", 4, 14.0, 45.0)
+    # groups of two or more may all happen to hold three: the spec must still not say two
+    assert limited.microaggregation.k == 3
+    lucky = Cell(lower.choice, lower.evaluation, higher.verdicts, below=True)
+    for below in (lower, lucky):
+        assert not below.admissible
+        assert best([below]) is None
+        assert best([below, higher]) is higher
+        words = recommendation([below], limited)
+        assert "try k = 3 and more. A smaller k is never recommended." in words
+        with pytest.raises(RefusedError, match="never recommended"):
+            write_choice([below], limited, request_of.path, request_of.folder / "chosen.yaml")
+    page = map_page([lower, higher], limited, PICTURES)
+    assert "k below the spec's" in html.unescape(page)
+    assert _ks(limited) == [3, 4, 5, 7, 10, 15]
+    assert _ks(request_of.load(microaggregation={"k": 20})) == [20]
+
+
+def test_a_choice_below_the_k_of_the_spec_is_measured_and_marked(request_of: Request) -> None:
+    frame, data, spec = table_of(request_of)
+    found = try_choice(frame, data, spec, Microaggregation(method="mdav", k=2))
+    assert found.below
+    assert found.evaluation is not None
+    assert not found.admissible
+    assert not try_choice(frame, data, spec, Microaggregation(method="mdav", k=3)).below
+
+
+def test_a_map_warns_of_limits_that_can_never_refuse(request_of: Request) -> None:
+    spec = request_of.load(gate={"ceilings": {"il": 60.0, "dld": 50.0}})
+    assert spec.warnings == ()
+    chosen = cell(spec, "mdav", 4, 12.0, 45.0)
+    assert "the ceiling of 50 on DLD can never refuse" in map_page([chosen], spec, PICTURES)
+    assert "can never refuse" not in map_page([cell(spec, "md", 3, 12.0, 45.0)], spec, PICTURES)
 
 
 def test_the_table_has_every_choice_and_why_one_failed(limited: Any) -> None:
     cells = [
         cell(limited, "mhm", 3, 12.0, 45.0, ordering="npn"),
         Cell(Microaggregation(method="ps", k=3), fault="stopped"),
+    ]
+    lines = csv_of(cells).splitlines()
+    headings = lines[0].split(",")
+    assert len(set(headings)) == len(headings)
+    assert [(row["k"], row["k_found"]) for row in csv.DictReader(lines)] == [
+        ("3", "3.0"),
+        ("3", ""),
     ]
     first, second = rows_of(cells)
     assert first["ordering"] == "npn"
@@ -149,6 +222,30 @@ def test_a_process_tries_choices_and_reports_faults_in_words(request_of: Request
     assert good.admissible
     assert good.seconds > 0.0
     assert bad.fault == "k must not exceed the number of rows; got k=500 for 7 rows"
+
+
+def test_compiling_does_not_count_against_a_choice(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(request_of.folder / "nothing compiled yet"))
+    with working(table_of(request_of), count=1, seconds=600.0) as pool:
+        started = time.monotonic()
+        found = pool.run(Microaggregation(method="mdav", k=3))
+        waited = time.monotonic() - started
+    assert found.admissible
+    # on a table of seven rows compiling takes nearly all the time, on any machine
+    assert found.seconds < 0.5 * waited
+
+
+def test_nested_compilations_are_told_once() -> None:
+    told: list[bool] = []
+    with compiling(told.append), event.trigger_event("numba:compile"):
+        with event.trigger_event("numba:compile"):
+            assert told == [True]
+        assert told == [True]
+    with event.trigger_event("numba:compile"):
+        pass
+    assert told == [True, False]
 
 
 def test_a_choice_that_takes_too_long_or_dies_is_given_up(request_of: Request) -> None:

@@ -10,6 +10,7 @@ import pytest
 from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from algorithms.references import PAPERS
 from algorithms.registry import Registry
 from flows.measures_page import measures_page
 
@@ -56,10 +57,12 @@ def test_the_page_about_measures_is_that_of_the_registry() -> None:
 def test_papers_are_cited_by_the_same_key_everywhere() -> None:
     bibliography = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
     known = set(re.findall(r"@\w+\{(\w+),", bibliography))
+    assert set(PAPERS) == known
+    assert list(PAPERS) == sorted(PAPERS)
+    assert all(text.endswith(".") for text in PAPERS.values())
     for registry in (METHODS, ORDERINGS):
         for entry in registry.values():
-            assert entry.paper in known
-            assert f".. [{entry.paper}]" in (entry.run.__doc__ or "")
+            assert f"[{entry.paper}]_" in (entry.run.__doc__ or "")
     assert {measure.paper for measure in MEASURES.values()} <= known
     for path in (ROOT / "algorithms").rglob("*.py"):
         assert set(re.findall(r"\[([A-Z]+\d\d)\]", path.read_text(encoding="utf-8"))) <= known

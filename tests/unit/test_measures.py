@@ -114,7 +114,7 @@ def test_many_records_are_assigned_in_samples_and_it_is_said() -> None:
     assert "samples" in found.how
     exact = one_to_one.reidentified(files.before, files.after, files.classes)
     assert found.value == pytest.approx(exact, rel=0.5)
-    assert evaluate(files).notes["reidentified_best"] == found.how
+    assert evaluate(files).notes["reidentified_best"] == f"Estimated: {found.how}"
 
 
 def test_a_moved_and_shrunk_column_is_told() -> None:
@@ -173,3 +173,54 @@ def test_what_needs_no_original_is_the_same_without_it(problem: tuple[Matrix, in
     everything = evaluate(files).measures
     assert set(alone) == {name for name, m in MEASURES.items() if not m.needs_original}
     assert alone == {name: everything[name] for name in alone}
+
+
+def test_what_is_computed_once_is_computed_for_each_argument() -> None:
+    x = random_table(10)
+    files = Comparison(x, x, x, 2)
+    calls = []
+
+    def total(values: Matrix, sign: int = 1) -> float:
+        calls.append(sign)
+        return sign * float(values.sum())
+
+    assert files.once(total, x) == files.once(total, x) == x.sum()
+    assert files.once(total, 2.0 * x) == 2.0 * x.sum()
+    assert files.once(total, x, -1) == -x.sum()
+    assert len(calls) == 3
+    # an array that is gone leaves its identity to others
+    assert [files.once(total, np.full((2, 2), value)) for value in (1.0, 2.0, 3.0)] == [4, 8, 12]
+
+
+@given(problem=problems())
+def test_no_measure_is_worse_than_the_worst_that_it_states(problem: tuple[Matrix, int]) -> None:
+    x, k = problem
+    files = masked(x, k, [i % 2 for i in range(len(x))])
+    for name, value in evaluate(files).exact.items():
+        worst = MEASURES[name].worst_at(k)
+        if worst is not None:
+            better = MEASURES[name].better
+            assert value <= worst + 1e-9 if better == "lower" else value >= worst - 1e-9
+            assert MEASURES[name].tolerates_all(worst, k)
+            assert not MEASURES[name].tolerates_all(
+                worst * (0.99 if better == "lower" else 1.01), k
+            )
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 7])
+def test_dld_reaches_the_most_that_groups_of_k_allow_and_no_more(k: int) -> None:
+    # two records near the average of each group, the others far out on either side
+    group = np.concatenate([[-0.1, 0.1], np.linspace(5.0, 9.0, k - 2) * (-1.0) ** np.arange(k - 2)])
+    group -= group.sum() / k * (np.arange(k) >= 2) * k / max(k - 2, 1)
+    original = np.concatenate([group + 1000.0 * i for i in range(6)])[:, np.newaxis]
+    published = np.repeat(1000.0 * np.arange(6.0), k)[:, np.newaxis]
+    found = evaluate(Comparison(original, published, published, k)).measures
+    assert found["dld"] == pytest.approx(200.0 / k, abs=1e-3)
+    assert found["dld"] <= MEASURES["dld"].worst_at(k) + 1e-3  # type: ignore[operator]
+
+
+def test_a_measure_without_a_worst_value_can_always_refuse() -> None:
+    assert not MEASURES["il"].tolerates_all(1e9, 5)
+    assert MEASURES["dld"].tolerates_all(40.0, 5)
+    assert not MEASURES["dld"].tolerates_all(39.9, 5)
+    assert MEASURES["l_distinct"].tolerates_all(1.0, 5)

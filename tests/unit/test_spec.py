@@ -10,6 +10,8 @@ from algorithms.errors import SpecError, StorageError
 from expectations.options import described, options_of
 from expectations.spec import ReleaseSpec
 from expectations.spec_file import load
+from flows.cli import main
+from flows.example import SPEC
 from tests.conftest import Request
 
 
@@ -183,3 +185,33 @@ def test_options_are_learned_from_the_signature() -> None:
     ]
     with pytest.raises(ValueError, match="gamma"):
         options_of(method).model_validate({"gamma": 1.0})
+
+
+def test_a_limit_that_can_never_refuse_is_warned_of(request_of: Request) -> None:
+    spec = request_of.load(
+        microaggregation={"k": 5},
+        gate={
+            "ceilings": {"il": 100.0, "dld": 40.0, "within_values": 100.0, "pmse": 0.2},
+            "floors": {"l_distinct": 1.0, "l_entropy": 1.5},
+        },
+    )
+    assert spec.warnings == (
+        "the ceiling of 40 on DLD can never refuse: with groups of at least k=5 the worst possible "
+        "value is 40; set it below that",
+        "the ceiling of 100 on values within 0.05 sd can never refuse: with groups of at least k=5 "
+        "the worst possible value is 100; set it below that",
+        "the floor of 1 on distinct l-diversity can never refuse: with groups of at least k=5 the "
+        "worst possible value is 1; set it above that",
+    )
+    assert request_of.load(gate={"ceilings": {"il": 100.0, "dld": 39.9}}).warnings == ()
+
+
+def test_every_limit_of_the_example_can_refuse() -> None:
+    assert load(SPEC).warnings == ()
+
+
+def test_the_check_command_warns_of_limits_that_can_never_refuse(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(request_of.write())]) == 0
+    assert "the ceiling of 100 on DLD can never refuse" in capsys.readouterr().err

@@ -208,8 +208,8 @@ def test_what_is_measured_is_what_would_be_published(request_of: Request) -> Non
     rounded = round_integers.fn(table, (whole, whole), spec.columns)
     found = evaluate.fn(table, rounded, (whole, whole), spec)
     # the average of staff is not whole: rounding it costs something beyond the total variance
-    assert found.measures["il"] > 100.0
-    assert found.measures["rounding"] == pytest.approx(found.measures["il"] - 100.0)
+    assert found.exact["il"] > 100.0
+    assert found.exact["rounding"] == pytest.approx(found.exact["il"] - 100.0)
 
 
 def test_a_path_is_found_and_cut_where_the_spec_names_one(request_of: Request) -> None:
@@ -305,7 +305,7 @@ def test_one_column_on_its_own_is_all_there_is(request_of: Request) -> None:
         columns={"quasi_identifiers": ["staff"], "other": ["zone", "sales"]},
         microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
     )
-    assert spec.warnings == ()
+    assert not any("on its own" in warning for warning in spec.warnings)
     assert judge.fn(table, masked, found, spec).approval.evaluation == found
 
 

@@ -6,18 +6,26 @@ from machine to machine; for that reason its one picture is made of table cells.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from algorithms.microaggregation import METHODS
+from algorithms.microaggregation.method import Method
 from algorithms.orderings import ORDERINGS
-from expectations.options import reference
+from algorithms.orderings.ordering import Ordering
+from algorithms.references import PAPERS
 from expectations.published import CSV, PACKAGE, PARQUET
 from tasks.shelves.report import page
 from tasks.shelves.report.page import Html
 from tasks.shelves.report.sizes import size_table
+
+REFINEMENT = (
+    "The groups were improved step by step: records moved between groups, and groups that lie near "
+    "each other were taken apart and formed again, where that brought averages closer to the "
+    "original values."
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,6 @@ def methodology(package: Mapping[str, Any], facts: Facts) -> str:
 
 def _done(package: Mapping[str, Any]) -> Html:
     claims = package["microrelease"]
-    method = METHODS[claims["method"]]
     parts = [
         page.paragraph(
             "Similar records were put into groups by microaggregation. In the averaged columns "
@@ -124,20 +131,18 @@ def _done(package: Mapping[str, Any]) -> Html:
             "deviation one, so that no unit weighs more than another."
         ),
     ]
-    steps: list[tuple[str, str]] = [
-        _step("Method", claims["method"], claims["options"], method.run, method.paper)
-    ]
-    if claims["ordering"] is not None:
-        ordering = ORDERINGS[claims["ordering"]]
+    method, ordering = claims["method"], claims["ordering"]
+    steps: list[tuple[str, str]] = [_step("Method", method, claims["options"], METHODS[method])]
+    if ordering is not None:
         options = claims["ordering_options"]
-        steps.append(_step("Path", claims["ordering"], options, ordering.run, ordering.paper))
+        steps.append(_step("Path", ordering, options, ORDERINGS[ordering]))
     if claims["recut"]:
         steps.append(
             ("Cut anew", "The groups were cut anew along the path through them, at the least loss.")
         )
     if claims.get("refine") is not None:
-        method = METHODS["best"]
-        steps.append(_step("Refinement", "best", claims["refine"], method.run, method.paper))
+        refinement = replace(METHODS["best"], summary=REFINEMENT)
+        steps.append(_step("Refinement", "best", claims["refine"], refinement))
     if claims["each_column"]:
         steps.append(("Each column", "Every averaged column was grouped on its own."))
     rounded = [*claims["integers"], *claims["decimals"]]
@@ -149,14 +154,12 @@ def _done(package: Mapping[str, Any]) -> Html:
 
 
 def _step(
-    name: str, what: str, options: Mapping[str, Any], run: object, paper: str
+    name: str, what: str, options: Mapping[str, Any], algorithm: Method | Ordering
 ) -> tuple[str, str]:
-    words = (run.__doc__ or "").split("\n", 1)[0].replace("``", "")
     given = ", ".join(f"{option} = {value}" for option, value in options.items())
-    cited = reference(run, paper)
     return name, Html(
-        f"{page.code(what)}{page.safe(f' with {given}' if given else '')}: {page.safe(words)}"
-        f'<span class="explanation">{page.safe(cited)}</span>'
+        f"{page.code(what)}{page.safe(f' with {given}' if given else '')}: "
+        f"{page.explained(algorithm.summary, PAPERS[algorithm.paper])}"
     )
 
 

@@ -202,8 +202,8 @@ def plain(value: float) -> str:
 
 
 def notice(kind: str, heading: str, *parts: str) -> Html:
-    """Set what must be seen first in a box; kinds are good, bad and plain."""
-    signs = {"good": "✓", "bad": "✗", "plain": "="}
+    """Set what must be seen first in a box; kinds are good, caution, bad and plain."""
+    signs = {"good": "✓", "caution": "!", "bad": "✗", "plain": "="}
     return Html(
         f'<div class="notice {kind}"><p class="decision"><span aria-hidden="true">{signs[kind]}'
         f"</span> {safe(heading)}</p>\n{together(parts)}\n</div>"

@@ -9,7 +9,7 @@ import yaml
 from algorithms.evaluation import Evaluation
 from algorithms.measures import MEASURES
 from algorithms.profile import ColumnProfile, Profile
-from algorithms.utility.moments import SHARES
+from algorithms.utility.moments import QUANTILES
 from expectations.gate import Verdict
 from expectations.request import Change
 from tasks.shelves.report import page, pictures
@@ -178,7 +178,7 @@ def _measures(record: Mapping[str, Any], _: Profile | None) -> str:
 
 
 def _note(evaluation: Evaluation, name: str) -> str:
-    return f"Estimated: {evaluation.notes[name]}." if name in evaluation.notes else ""
+    return f"{evaluation.notes[name]}." if name in evaluation.notes else ""
 
 
 def _columns(record: Mapping[str, Any], profile: Profile | None) -> str:
@@ -186,24 +186,24 @@ def _columns(record: Mapping[str, Any], profile: Profile | None) -> str:
         return ""
     evaluation = Evaluation(**record["evaluation"])
     names = record["spec"]["columns"]["quasi_identifiers"]
-    k = record["spec"]["microaggregation"]["k"]
-    # a quantile with fewer than k records beyond it would tell of them
-    shares = [f"{100 * s:.0f}" for s in SHARES if min(s, 1.0 - s) * evaluation.records >= k]
+    # an evaluation leaves out quantiles that would tell of fewer than k records
+    quantiles = [p for p in QUANTILES if f"quantile_{p}_change" in evaluation.columns[0]]
     rows = [
         (
             name,
             page.signed(column["mean_change"]),
             f"{column['variance_ratio']:.4f}",
-            *(page.signed(column[f"quantile_{share}_change"]) for share in shares),
+            *(page.signed(column[f"quantile_{percent}_change"]) for percent in quantiles),
         )
         for name, column in zip(names, evaluation.columns, strict=True)
     ]
     changes = page.table(
-        ["Column", "Mean", "Variance", *(f"{share} % quantile" for share in shares)],
+        ["Column", "Mean", "Variance", *(f"{percent} % quantile" for percent in quantiles)],
         rows,
         caption="Change of means and quantiles, in standard deviations of the original; variance "
-        "published over original",
-        numbers=range(1, 3 + len(shares)),
+        "published over original. A quantile is the average of the twentieth of all records "
+        "around it; one that would tell of fewer than k records is left out",
+        numbers=range(1, 3 + len(quantiles)),
     )
     return page.together([changes, *(_drawn(profile) if profile else ())])
 

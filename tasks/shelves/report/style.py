@@ -4,14 +4,14 @@ STYLE = """\
 :root {
   color-scheme: light dark;
   --paper: #ffffff; --ink: #1b1d21; --muted: #5d626b; --line: #d8dbe0; --tint: #f4f5f7;
-  --link: #00598c; --good: #12694b; --bad: #a8201a;
+  --link: #00598c; --good: #12694b; --caution: #8a5a00; --bad: #a8201a;
   --series-1: #0072b2; --series-2: #d55e00; --series-3: #00805d; --series-4: #b0558a;
   --series-5: #9a6a00; --series-6: #2f8fca; --series-7: #5b4bb5; --series-8: #6b6e75;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #15171b; --ink: #e6e7ea; --muted: #a2a7b0; --line: #383c44; --tint: #1e2126;
-    --link: #7cc4f2; --good: #66d0a5; --bad: #ff9389;
+    --link: #7cc4f2; --good: #66d0a5; --caution: #f0c05a; --bad: #ff9389;
     --series-1: #5bb8f0; --series-2: #ff9a4d; --series-3: #4fd0a8; --series-4: #e79cc6;
     --series-5: #e8bd4a; --series-6: #9ad0f5; --series-7: #b0a4f5; --series-8: #a2a7b0;
   }
@@ -45,9 +45,11 @@ pre code { font-size: inherit; overflow-wrap: normal; }
           background: var(--tint); color: var(--ink); padding: 1rem 1.25rem 0.4rem;
           margin: 0 0 1.75rem; font-weight: 400; }
 .notice.good { border-left-color: var(--good); }
+.notice.caution { border-left-color: var(--caution); }
 .notice.bad { border-left-color: var(--bad); }
 .decision { font-size: 1.3rem; font-weight: 650; margin-bottom: 0.3rem; }
 .notice.good .decision { color: var(--good); }
+.notice.caution .decision { color: var(--caution); }
 .notice.bad .decision { color: var(--bad); }
 nav ol { list-style: none; display: flex; flex-wrap: wrap; gap: 0.3rem 1.1rem; padding: 0;
          margin: 1.75rem 0 0; font-size: 0.92rem; }
@@ -91,7 +93,7 @@ figcaption { font-size: 0.82rem; line-height: 1.4; color: var(--muted); margin-t
   @page { size: A4; margin: 18mm 16mm; @bottom-right { content: counter(page) " / " counter(pages);
           font: 8pt system-ui, sans-serif; color: #5d626b; } }
   :root { color-scheme: light; --paper: #ffffff; --ink: #000000; --muted: #444444; --line: #bbbbbb;
-    --tint: #f4f5f7; --link: #000000; --good: #12694b; --bad: #a8201a;
+    --tint: #f4f5f7; --link: #000000; --good: #12694b; --caution: #8a5a00; --bad: #a8201a;
     --series-1: #0072b2; --series-2: #d55e00; --series-3: #00805d; --series-4: #b0558a;
     --series-5: #9a6a00; --series-6: #2f8fca; --series-7: #5b4bb5; --series-8: #6b6e75; }
   body { font-size: 10pt; }
