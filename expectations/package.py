@@ -21,6 +21,9 @@ IDENTITY = (
 )  # fmt: skip
 """Claims that make a release, beside its data, its columns and its figures."""
 
+EXACT, ROUNDED = 1e-9, 1e-4
+"""How far figures may differ that are written with all digits, and with few."""
+
 FIGURES = ("il_percent", "il_rounding_percent", "dld_percent")
 
 
@@ -82,8 +85,9 @@ class Claims:
             self.identity == other.identity
             and (dict(self.types), dict(self.roles)) == (dict(other.types), dict(other.roles))
             and self.resources[0].sha256 == other.resources[0].sha256
-            and _agree(self.measures, other.measures)
-            and _agree(self.figures, other.figures)
+            and _agree(self.measures, other.measures, EXACT)
+            # format 1 had all digits of them
+            and _agree(self.figures, other.figures, ROUNDED)
         )
 
 
@@ -141,10 +145,10 @@ def _format_1(package: dict[str, Any]) -> Claims:
 READERS = {1: _format_1, 2: _format_1}
 
 
-def agrees(one: float, other: float) -> bool:
+def agrees(one: float, other: float, tolerance: float = EXACT) -> bool:
     """Tell whether two figures are the same, up to the last digits of arithmetic."""
-    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+    return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
 
 
-def _agree(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    return all(agrees(one[name], other[name]) for name in one.keys() & other.keys())
+def _agree(one: Mapping[str, float], other: Mapping[str, float], tolerance: float) -> bool:
+    return all(agrees(one[name], other[name], tolerance) for name in one.keys() & other.keys())

@@ -118,7 +118,7 @@ def explore(options: argparse.Namespace) -> int:
     from expectations.spec_file import load
 
     spec = _settled(options)
-    display.warnings(spec)
+    display.warnings(spec.warnings)
     ks = [k for part in options.k or () for k in part]
     if options.choose is not None and options.choose.exists():
         raise SpecError(f"{str(options.choose)!r} must not be overwritten; choose another name")
