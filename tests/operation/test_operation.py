@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
+from prefect.client.schemas.objects import FlowRun
 from prefect.states import AwaitingRetry
 
 from expectations.published import verify
 from flows.cli import main
 from tasks.shelves.audit import audit
 from tasks.shelves.register import Register
-from tests.browser import CHROMIUM, Browser, browser
+from tests.browser import Browser, browser
 from tests.operation.site import Site, site
+from tests.tools import needs
 
 pytestmark = [pytest.mark.flow, pytest.mark.operation]
 
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs Chromium, which is not installed"
-)
+needs_chromium = needs("Chromium")
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def window(place: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("chromium")) as opened:
+def window(place: Site) -> Iterator[Browser]:
+    with browser() as opened:
         place.log_in(opened)
         yield opened
         strangers = [
@@ -42,6 +42,16 @@ def window(place: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Br
         ]
         assert strangers == []
         assert len(opened.requests) > 20
+
+
+@pytest.fixture(scope="module")
+def blocked(place: Site) -> FlowRun:
+    """Publish one period of the dataset "judged", and have the next blocked."""
+    place.write_spec("judged")
+    for changes in ({"period": "2026-Q2"}, {"period": "2026-Q3", "il": 1.0}):
+        spec = {"name": "judged", "changes": changes}
+        run = place.ended(place.start("release/by-hand", spec=spec))
+    return run
 
 
 def deployment_page(place: Site, name: str) -> str:
@@ -106,25 +116,26 @@ def test_a_run_with_another_k_is_started_in_the_browser_and_published(
     window.fill("started_by (Optional)", "Ana")
     window.click("button", "Submit")
     window.wait("!location.pathname.endsWith('/run')", "the page of the deployment")
-    (run,) = place.runs("release", "enterprise-survey", "Pending", "Running", "Published")
+    (run,) = place.runs(
+        "release", "enterprise-survey", "Pending", "Running", "Published",
+        where=lambda run: run.parameters.get("started_by") == "Ana",
+    )  # fmt: skip
     window.visit(f"{place.url}/runs/flow-run/{run.id}")
     window.wait_for("enterprise-survey-2026-Q2", 120)
     window.wait_for("Published", 120)
     folder = place.specs / "public" / "enterprise-survey" / "2026-Q2"
     assert verify(folder).k_claimed == 6
-    (manifest,) = (place.specs / "register" / "attempts").glob("*-2026-Q2/manifest.json")
+    (manifest,) = (place.specs / "register" / "attempts").glob("*-survey-2026-Q2/manifest.json")
     assert json.loads(manifest.read_bytes())["started_by"] == "Ana"
 
 
 @needs_chromium
 def test_a_blocked_run_is_shown_red_with_its_sentence_and_told_of_once(
-    place: Site, window: Browser
+    place: Site, window: Browser, blocked: FlowRun
 ) -> None:
-    named = {"name": "enterprise-survey", "changes": {"period": "2026-Q3", "il": 1.0}}
-    run = place.ended(place.start("release/enterprise-survey", spec=named))
-    assert run.state is not None
-    assert run.state.name == "Blocked"
-    window.visit(f"{place.url}/runs/flow-run/{run.id}")
+    assert blocked.state is not None
+    assert blocked.state.name == "Blocked"
+    window.visit(f"{place.url}/runs/flow-run/{blocked.id}")
     window.wait_for("Blocked")
     window.wait_for("above its ceiling of 1.00 %")
     colour = window.evaluate(
@@ -134,31 +145,34 @@ def test_a_blocked_run_is_shown_red_with_its_sentence_and_told_of_once(
     )
     red, green, blue = (int(part) for part in colour.split("(")[1].split(")")[0].split(",")[:3])
     assert red > 1.5 * max(green, blue)
-    artefacts = place.artefacts(run.id)
-    assert {f"release-{kind}-enterprise-survey" for kind in (
+    artefacts = place.artefacts(blocked.id)
+    assert {f"release-{kind}-judged" for kind in (
         "measures", "summary", "expectations", "progress", "report"
     )} <= set(artefacts)  # fmt: skip
-    summary = str(artefacts["release-summary-enterprise-survey"].data)
+    summary = str(artefacts["release-summary-judged"].data)
     assert summary.startswith("# Blocked")
     assert "data:image/png;base64," in summary
 
     outbox = place.home / "outbox"
-    told = json.loads((outbox / f"{run.id}.json").read_text(encoding="utf-8"))
+    told = json.loads((outbox / f"{blocked.id}.json").read_text(encoding="utf-8"))
     assert told["state"] == "Blocked"
     assert "above its ceiling" in told["message"]
-    notified = place.runs("notify", "notify", "Completed")
-    assert {each.parameters["flow_run_id"] for each in notified} == {str(run.id)}
-    assert json.loads((outbox / f"{run.id}.json").read_text(encoding="utf-8")) == told
+    assert place.runs(
+        "notify", "notify", "Completed",
+        where=lambda run: run.parameters["flow_run_id"] == str(blocked.id),
+    )  # fmt: skip
+    assert json.loads((outbox / f"{blocked.id}.json").read_text(encoding="utf-8")) == told
 
 
 @needs_chromium
-def test_artefacts_show_the_history_of_a_dataset(place: Site, window: Browser) -> None:
-    window.visit(f"{place.url}/artifacts/key/release-measures-enterprise-survey")
-    window.wait_for("release-measures-enterprise-survey")
+def test_artefacts_show_the_history_of_a_dataset(
+    place: Site, window: Browser, blocked: FlowRun
+) -> None:
+    window.visit(f"{place.url}/artifacts/key/release-measures-judged")
+    window.wait_for("release-measures-judged")
     for quarter in ("2026-Q2", "2026-Q3"):
         window.wait_for(quarter)
-    (run,) = place.runs("release", "enterprise-survey", "Blocked")
-    summary = place.artefacts(run.id)["release-summary-enterprise-survey"]
+    summary = place.artefacts(blocked.id)["release-summary-judged"]
     window.visit(f"{place.url}/artifacts/artifact/{summary.id}")
     window.wait_for("Blocked: Quarterly enterprise survey, 2026-Q3")
     plots = "[...document.images].filter(i => i.src.startsWith('data:image/png'))"
@@ -224,7 +238,7 @@ def test_a_late_run_releases_the_period_it_was_due_for_and_so_does_its_repetitio
     assert "same bytes" in (repeated.state.message or "")
 
 
-def test_the_audit_flow_names_what_was_altered(place: Site) -> None:
+def test_the_audit_flow_names_what_was_altered(place: Site, blocked: FlowRun) -> None:
     register = place.specs / "register"
     run = place.ended(place.start("audit/every-night"))
     assert run.state is not None
