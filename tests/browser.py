@@ -13,10 +13,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from playwright.async_api import Locator, Page, async_playwright
 from playwright.async_api import TimeoutError as Timeout
 
-from tests.tools import find
+from tests.tools import PATIENCE, find
 
 T = TypeVar("T")
-PATIENCE = 60.0
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -79,16 +78,16 @@ class Browser:
         """The text that the page shows."""
         return self._do(self._page.inner_text, "body")
 
-    def wait(self, condition: str, what: str, patience: float = PATIENCE) -> None:
+    def wait(self, condition: str, what: str) -> None:
         """Wait until a JavaScript expression is true."""
         try:
-            self._do(self._page.wait_for_function, condition, timeout=1000 * patience)
+            self._do(self._page.wait_for_function, condition, polling=200)
         except Timeout as error:
             raise AssertionError(f"{what} did not appear:\n{self.text}") from error
 
-    def wait_for(self, text: str, patience: float = PATIENCE) -> None:
+    def wait_for(self, text: str) -> None:
         """Wait until a page shows a text."""
-        self.wait(f"document.body.innerText.includes({json.dumps(text)})", repr(text), patience)
+        self.wait(f"document.body.innerText.includes({json.dumps(text)})", repr(text))
 
     def click(self, selector: str, text: str = "") -> None:
         """Click on the first visible element, or the first with exactly this text."""
@@ -99,16 +98,16 @@ class Browser:
 
     def fill(self, label: str, text: str) -> None:
         """Type into the field that follows a label, in place of its content."""
-        self._do(self._field(label).fill, text)
+        field = self._after(label, "self::input or self::textarea").filter(visible=True).first
+        self._do(field.fill, text)
 
     def choose(self, label: str, option: str) -> None:
-        """Choose from the list that follows a label."""
-        self._do(self._field(label).select_option, label=option)
+        """Choose from the list that follows a label, which a page may draw in its own way."""
+        self._do(self._after(label, "self::select").first.select_option, label=option, force=True)
 
-    def _field(self, label: str) -> Locator:
+    def _after(self, label: str, kind: str) -> Locator:
         labels = f"(//body//*[not(*) and normalize-space() = {json.dumps(label)}])[1]"
-        fields = f"{labels}/following::*[self::input or self::textarea or self::select]"
-        return self._page.locator(f"xpath={fields}").filter(visible=True).first
+        return self._page.locator(f"xpath={labels}/following::*[{kind}]")
 
     def type(self, text: str) -> None:
         """Type into the field that has the focus, in place of its content."""

@@ -9,9 +9,8 @@ import pytest
 from algorithms.measures import MEASURES
 from flows.cli import main
 from tests.browser import Browser, browser
-from tests.tools import needs
 
-pytestmark = [pytest.mark.flow, needs("Chromium")]
+pytestmark = [pytest.mark.flow, pytest.mark.needs("Chromium")]
 
 
 @pytest.fixture(scope="module")

@@ -34,8 +34,7 @@ from prefect.states import Scheduled
 
 from flows.cli import main
 from tests.browser import Browser
-
-PATIENCE = 120.0
+from tests.tools import PATIENCE
 
 
 class Site:
@@ -180,6 +179,6 @@ def site(
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(timeout=90)
+            process.wait(timeout=PATIENCE)
         finally:
             process.kill()

@@ -15,9 +15,9 @@ import pytest
 
 from expectations.published import verify
 from tests.operation.site import Site, site
-from tests.tools import find, needs
+from tests.tools import find
 
-pytestmark = [pytest.mark.operation, pytest.mark.slow, needs("PostgreSQL")]
+pytestmark = [pytest.mark.operation, pytest.mark.slow, pytest.mark.needs("PostgreSQL")]
 
 
 @contextmanager
