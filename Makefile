@@ -6,11 +6,12 @@ EXAMPLE := build/example
 BIN := .venv/bin
 DEV := .venv-dev/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-deps
+TOGETHER := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 COMPILE = $(DEV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--annotation-style line --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help release deploy test test-slow coverage bench format sbom lock clean
+.PHONY: help release deploy test test-needs test-slow coverage bench format sbom lock clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,13 +28,16 @@ test: .venv-dev/ready  ## lint, format check, strict types, import contracts and
 	$(DEV)/ruff format --check .
 	$(DEV)/mypy
 	$(DEV)/lint-imports
-	$(DEV)/pytest -m "not slow" --numprocesses 3 --dist loadfile
+	$(DEV)/pytest -m "not slow" $(TOGETHER)
+
+test-needs: .venv-dev/ready  ## only the tests that need Chromium or the benchmark sets
+	$(DEV)/pytest -m "needs and not slow" $(TOGETHER)
 
 test-slow: .venv-dev/ready  ## the tests that take minutes
 	$(DEV)/pytest -m slow
 
 coverage: .venv-dev/ready  ## branch coverage of algorithms and expectations, with kernels as plain Python
-	NUMBA_DISABLE_JIT=1 $(DEV)/pytest -m "not slow and not flow and not reference" --cov --cov-report=term-missing
+	NUMBA_DISABLE_JIT=1 $(DEV)/pytest -m "not slow and not flow and not reference" --cov --cov-report=term-missing $(TOGETHER)
 
 bench: .venv-dev/ready  ## measure beside peers, and write docs/benchmarks.md; about a quarter of an hour
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(DEV)/python -m benchmarks.page
@@ -61,8 +65,8 @@ clean:  ## remove the environments and everything that was built
 .venv/locked: requirements.lock
 .venv-dev/locked: requirements.lock requirements-dev.lock
 .venv/locked .venv-dev/locked: %/locked:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; none was found on the PATH" >&2; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; found " + sys.version.split()[0])'
+	@test -n "$(PYTHON)" || { echo "Python 3.11 to 3.14 is needed; none was found on the PATH" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15) and "Python 3.11 to 3.14 is needed; found " + sys.version.split()[0])'
 	@echo "Setting up $* (once, about two minutes) ..."
 	@"$(PYTHON)" -m venv --clear $*
 	@$*/bin/$(PIP) --require-hashes $(addprefix --requirement ,$^)

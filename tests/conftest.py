@@ -32,6 +32,13 @@ settings.register_profile(
 settings.load_profile("microrelease")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the longest tests, so that no worker ends long after the others."""
+    for name in ("flow", "operation"):
+        items.sort(key=lambda item, name=name: item.get_closest_marker(name) is None)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     skip_without_tools(item)
