@@ -1,11 +1,17 @@
-# `make release` and `make test` set themselves up in .venv on first use and start at once after that.
+# On first use `make release` sets up .venv, and `make test` sets up .venv-dev; after that both start at once.
+# The tools of .venv-dev stay out of .venv, which handles microdata.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 EXAMPLE := build/example
 BIN := .venv/bin
+DEV := .venv-dev/bin
+PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-deps
+TOGETHER := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+COMPILE = $(DEV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--annotation-style line --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help release deploy test test-slow coverage bench format clean
+.PHONY: help release deploy test test-needs test-slow coverage bench format sbom lock clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -17,37 +23,51 @@ release: .venv/ready  ## run the main job on the built-in example: make its data
 deploy: .venv/ready  ## bring the server that PREFECT_API_URL names up to date with deployments/prefect.yaml
 	@$(BIN)/microrelease deploy
 
-test: .venv/ready  ## lint, format check, strict types, import contracts and all tests
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/pytest -m "not slow" --numprocesses 3 --dist loadfile
+test: .venv-dev/ready  ## lint, format check, strict types, import contracts and all tests, in random order
+	$(DEV)/ruff check .
+	$(DEV)/ruff format --check .
+	$(DEV)/mypy
+	$(DEV)/lint-imports
+	$(DEV)/pytest -m "not slow" $(TOGETHER)
 
-test-slow: .venv/ready  ## the tests that take minutes
-	$(BIN)/pytest -m slow
+test-needs: .venv-dev/ready  ## only the tests that need Chromium or the benchmark sets
+	$(DEV)/pytest -m "needs and not slow" $(TOGETHER)
 
-coverage: .venv/ready  ## branch coverage of algorithms and expectations, with kernels as plain Python
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "not slow and not flow and not reference" --cov --cov-report=term-missing
+test-slow: .venv-dev/ready  ## the tests that take minutes
+	$(DEV)/pytest -m slow
 
-bench: .venv/ready  ## measure beside peers, and write docs/benchmarks.md; about a quarter of an hour
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.page
+coverage: .venv-dev/ready  ## branch coverage of algorithms and expectations, with kernels as plain Python
+	NUMBA_DISABLE_JIT=1 $(DEV)/pytest -m "not slow and not flow and not reference" --cov --cov-report=term-missing $(TOGETHER)
 
-format: .venv/ready  ## put the code in its standard form
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+bench: .venv-dev/ready  ## measure beside peers, and write docs/benchmarks.md; about a quarter of an hour
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(DEV)/python -m benchmarks.page
 
-clean:  ## remove the environment and everything that was built
-	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+format: .venv-dev/ready  ## put the code in its standard form
+	$(DEV)/ruff check --fix .
+	$(DEV)/ruff format .
 
-.venv/ready: .venv/locked pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+sbom: .venv/ready .venv-dev/ready  ## list the packages of the release environment in build/sbom.cdx.json (CycloneDX)
+	@mkdir -p build
+	$(DEV)/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --output-reproducible --validate \
+		--output-file build/sbom.cdx.json
+
+lock: .venv-dev/ready  ## write both locks after a change of pyproject.toml; with UPGRADE=1, the newest versions
+	$(COMPILE) pyproject.toml --group build --output-file requirements.lock
+	$(COMPILE) --group dev --constraint requirements.lock --output-file requirements-dev.lock
+
+clean:  ## remove the environments and everything that was built
+	rm -rf .venv .venv-dev build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+.venv/ready .venv-dev/ready: %/ready: %/locked pyproject.toml
+	@$*/bin/$(PIP) --no-build-isolation --editable .
 	@touch $@
 
 .venv/locked: requirements.lock
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; none was found on the PATH" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; found " + sys.version.split()[0])'
-	@echo "Setting up .venv (once, about two minutes) ..."
-	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements.lock
+.venv-dev/locked: requirements.lock requirements-dev.lock
+.venv/locked .venv-dev/locked: %/locked:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 to 3.14 is needed; none was found on the PATH" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15) and "Python 3.11 to 3.14 is needed; found " + sys.version.split()[0])'
+	@echo "Setting up $* (once, about two minutes) ..."
+	@"$(PYTHON)" -m venv --clear $*
+	@$*/bin/$(PIP) --require-hashes $(addprefix --requirement ,$^)
 	@touch $@

@@ -13,6 +13,7 @@ import yaml
 from hypothesis import HealthCheck, settings
 
 import expectations  # noqa: F401 - sets what must be set before Prefect is imported
+from tests.tools import PATIENCE, skip_without_tools
 
 # the test harness isolates the database, not the folder that results would be written to
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="microrelease-tests-")
@@ -31,12 +32,24 @@ settings.register_profile(
 settings.load_profile("microrelease")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the longest tests, so that no worker ends long after the others."""
+    for name in ("flow", "operation"):
+        items.sort(key=lambda item, name=name: item.get_closest_marker(name) is None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    skip_without_tools(item)
+
+
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[str]:
     from prefect.settings import get_current_settings
     from prefect.testing.utilities import prefect_test_harness
 
-    with prefect_test_harness(server_startup_timeout=120):
+    with prefect_test_harness(server_startup_timeout=int(PATIENCE)):
         url = get_current_settings().api.url
         assert url is not None
         yield url

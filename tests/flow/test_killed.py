@@ -14,11 +14,12 @@ from tasks.shelves.audit import audit
 from tests.conftest import Request
 from tests.flow.release_loop import run_for_ever
 from tests.publishing import run_release
+from tests.tools import PATIENCE
 
 KILLS = 20
 
 
-def wait_for(happened: Callable[[], bool], patience: float = 30.0) -> None:
+def wait_for(happened: Callable[[], bool], patience: float = PATIENCE) -> None:
     end = time.monotonic() + patience
     while not happened() and time.monotonic() < end:
         time.sleep(0.0005)

@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from tests.conftest import Request
+from tests.tools import PATIENCE
 
 IDENTIFIER = "SENTINELIDENTIFIER"
 CONFIDENTIAL = "SENTINELCONFIDENTIAL"
@@ -132,15 +133,15 @@ def test_no_sentinel_is_found_anywhere_after_published_blocked_failed_and_crashe
         [sys.executable, str(request_of.folder / "runs.py"), *map(str, specs)],
         capture_output=True,
         check=False,
-        timeout=300,
+        timeout=4 * PATIENCE,
         cwd=world,
         env={name: value for name, value in os.environ.items() if name in kept}
         | {
             "HOME": str(world / "home"),
             "PREFECT_HOME": str(world / "prefect"),
-            # as in pyproject.toml, which is not read from here: a server that starts too late fails
-            # the first run, and one left running holds our pipes open
-            "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+            # pyproject.toml is not read from here: a server that starts too late fails the first
+            # run, and one left running holds our pipes open
+            "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": f"{PATIENCE:.0f}",
             "TMPDIR": str(world / "tmp"),
             "PYTHONPATH": f"{world / 'watch'}:{Path(__file__).parents[2]}",
             "WATCH_FILE": str(world / "watch" / "seen"),

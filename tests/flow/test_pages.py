@@ -8,17 +8,14 @@ import pytest
 
 from algorithms.measures import MEASURES
 from flows.cli import main
-from tests.browser import CHROMIUM, Browser, browser
+from tests.browser import Browser, browser
 
-pytestmark = [
-    pytest.mark.flow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, which is not installed"),
-]
+pytestmark = [pytest.mark.flow, pytest.mark.needs("Chromium")]
 
 
 @pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("chromium")) as opened:
+def window() -> Iterator[Browser]:
+    with browser() as opened:
         yield opened
 
 

@@ -74,13 +74,11 @@ def take(place: Site, window: Browser) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("site", "chromium"):
-            (Path(folder) / name).mkdir()
-        with (
-            site(Path(folder) / "site", rows=2000, quarters=4, lenient=False) as place,
-            browser(Path(folder) / "chromium") as window,
-        ):
-            place.log_in(window)
-            take(place, window)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        site(Path(folder), rows=2000, quarters=4, lenient=False) as place,
+        browser() as window,
+    ):
+        place.log_in(window)
+        take(place, window)
     sys.exit(0)

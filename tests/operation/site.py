@@ -36,8 +36,7 @@ from prefect.states import Scheduled
 
 from flows.cli import main
 from tests.browser import Browser
-
-PATIENCE = 120.0
+from tests.tools import PATIENCE
 
 
 class Site:
@@ -91,8 +90,14 @@ class Site:
             run_id, lambda run: run.state is not None and run.state.name == name, patience
         )
 
-    def runs(self, flow: str, deployment: str, *states: str) -> list[FlowRun]:
-        """Wait until a deployment has runs in one of these states."""
+    def runs(
+        self,
+        flow: str,
+        deployment: str,
+        *states: str,
+        where: Callable[[FlowRun], bool] = lambda _: True,
+    ) -> list[FlowRun]:
+        """Wait until a deployment has such runs in one of these states."""
         wanted = FlowRunFilter(
             state=FlowRunFilterState(name=FlowRunFilterStateName(any_=list(states)))
         )
@@ -102,8 +107,8 @@ class Site:
                 found = client.read_deployment_by_name(f"{flow}/{deployment}")
                 own = DeploymentFilter(id=DeploymentFilterId(any_=[found.id]))
                 runs = client.read_flow_runs(deployment_filter=own, flow_run_filter=wanted)
-                if runs:
-                    return runs
+                if such := list(filter(where, runs)):
+                    return such
                 others = client.read_flow_runs(deployment_filter=own)
             there = [(run.name, run.state) for run in others]
             assert time.monotonic() < end, f"no run of {flow}/{deployment} is {states}: {there}"
@@ -183,6 +188,6 @@ def site(
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(timeout=90)
+            process.wait(timeout=PATIENCE)
         finally:
             process.kill()

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from prefect.client.schemas.objects import FlowRun
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.states import AwaitingRetry
 from prefect.workers.process import ProcessJobConfiguration
@@ -21,14 +22,10 @@ from flows.cli import main
 from flows.operation.installation import POOL
 from tasks.shelves.audit import audit
 from tasks.shelves.register import Register
-from tests.browser import CHROMIUM, Browser, browser
+from tests.browser import Browser, browser
 from tests.operation.site import Site, site
 
 pytestmark = [pytest.mark.flow, pytest.mark.operation]
-
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs Chromium, which is not installed"
-)
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +35,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def window(place: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("chromium")) as opened:
+def window(place: Site) -> Iterator[Browser]:
+    with browser() as opened:
         place.log_in(opened)
         yield opened
         strangers = [
@@ -49,6 +46,16 @@ def window(place: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Br
         ]
         assert strangers == []
         assert len(opened.requests) > 20
+
+
+@pytest.fixture(scope="module")
+def blocked(place: Site) -> FlowRun:
+    """Publish one period of the dataset "judged", and have the next blocked."""
+    place.write_spec("judged")
+    for changes in ({"period": "2026-Q2"}, {"period": "2026-Q3", "il": 1.0}):
+        spec = {"name": "judged", "changes": changes}
+        run = place.ended(place.start("release/by-hand", spec=spec, started_by="Ana"))
+    return run
 
 
 def deployment_page(place: Site, name: str) -> str:
@@ -101,7 +108,7 @@ def test_deploying_again_changes_nothing(place: Site) -> None:
     assert len(before[1]) == 2
 
 
-@needs_chromium
+@pytest.mark.needs("Chromium")
 def test_a_run_with_another_k_is_started_in_the_browser_and_published(
     place: Site, window: Browser
 ) -> None:
@@ -113,25 +120,26 @@ def test_a_run_with_another_k_is_started_in_the_browser_and_published(
     window.fill("started_by (Optional)", "Ana")
     window.click("button", "Submit")
     window.wait("!location.pathname.endsWith('/run')", "the page of the deployment")
-    (run,) = place.runs("release", "enterprise-survey", "Pending", "Running", "Published")
+    (run,) = place.runs(
+        "release", "enterprise-survey", "Pending", "Running", "Published",
+        where=lambda run: run.parameters.get("started_by") == "Ana",
+    )  # fmt: skip
     window.visit(f"{place.url}/runs/flow-run/{run.id}")
-    window.wait_for("enterprise-survey-2026-Q2", 120)
-    window.wait_for("Published", 120)
+    window.wait_for("enterprise-survey-2026-Q2")
+    window.wait_for("Published")
     folder = place.specs / "public" / "enterprise-survey" / "2026-Q2"
     assert verify(folder).k_claimed == 6
-    (manifest,) = (place.specs / "register" / "attempts").glob("*-2026-Q2/manifest.json")
+    (manifest,) = (place.specs / "register" / "attempts").glob("*-survey-2026-Q2/manifest.json")
     assert json.loads(manifest.read_bytes())["started_by"] == "Ana"
 
 
-@needs_chromium
+@pytest.mark.needs("Chromium")
 def test_a_blocked_run_is_shown_red_with_its_sentence_and_told_of_once(
-    place: Site, window: Browser
+    place: Site, window: Browser, blocked: FlowRun
 ) -> None:
-    named = {"name": "enterprise-survey", "changes": {"period": "2026-Q3", "il": 1.0}}
-    run = place.ended(place.start("release/enterprise-survey", spec=named))
-    assert run.state is not None
-    assert run.state.name == "Blocked"
-    window.visit(f"{place.url}/runs/flow-run/{run.id}")
+    assert blocked.state is not None
+    assert blocked.state.name == "Blocked"
+    window.visit(f"{place.url}/runs/flow-run/{blocked.id}")
     window.wait_for("Blocked")
     window.wait_for("above its ceiling of 1.00 %")
     colour = window.evaluate(
@@ -141,35 +149,36 @@ def test_a_blocked_run_is_shown_red_with_its_sentence_and_told_of_once(
     )
     red, green, blue = (int(part) for part in colour.split("(")[1].split(")")[0].split(",")[:3])
     assert red > 1.5 * max(green, blue)
-    artefacts = place.artefacts(run.id)
-    assert {f"release-{kind}-enterprise-survey" for kind in (
+    artefacts = place.artefacts(blocked.id)
+    assert {f"release-{kind}-judged" for kind in (
         "measures", "summary", "expectations", "progress", "report"
     )} <= set(artefacts)  # fmt: skip
-    summary = str(artefacts["release-summary-enterprise-survey"].data)
+    summary = str(artefacts["release-summary-judged"].data)
     assert summary.startswith("# Blocked")
     assert "data:image/png;base64," in summary
 
     outbox = place.home / "outbox"
-    told = json.loads((outbox / f"{run.id}.json").read_text(encoding="utf-8"))
+    told = json.loads((outbox / f"{blocked.id}.json").read_text(encoding="utf-8"))
     assert told["state"] == "Blocked"
     assert "above its ceiling" in told["message"]
 
 
-@needs_chromium
-def test_artefacts_show_the_history_of_a_dataset(place: Site, window: Browser) -> None:
-    window.visit(f"{place.url}/artifacts/key/release-measures-enterprise-survey")
-    window.wait_for("release-measures-enterprise-survey")
+@pytest.mark.needs("Chromium")
+def test_artefacts_show_the_history_of_a_dataset(
+    place: Site, window: Browser, blocked: FlowRun
+) -> None:
+    window.visit(f"{place.url}/artifacts/key/release-measures-judged")
+    window.wait_for("release-measures-judged")
     for quarter in ("2026-Q2", "2026-Q3"):
         window.wait_for(quarter)
-    (run,) = place.runs("release", "enterprise-survey", "Blocked")
-    summary = place.artefacts(run.id)["release-summary-enterprise-survey"]
+    summary = place.artefacts(blocked.id)["release-summary-judged"]
     window.visit(f"{place.url}/artifacts/artifact/{summary.id}")
     window.wait_for("Blocked: Quarterly enterprise survey, 2026-Q3")
     plots = "[...document.images].filter(i => i.src.startsWith('data:image/png'))"
     window.wait(f"{plots}.some(i => i.naturalWidth > 300)", "a plot")
 
 
-@needs_chromium
+@pytest.mark.needs("Chromium")
 def test_a_release_waits_until_someone_else_approves_it_in_the_browser(
     place: Site, window: Browser
 ) -> None:
@@ -338,7 +347,7 @@ def test_a_scheduled_run_may_be_reviewed_though_nobody_started_it(place: Site) -
     assert (manifest["started_by"], manifest["review"]["reviewer"]) == ("the schedule", "Bea")
 
 
-def test_the_audit_flow_names_what_was_altered(place: Site) -> None:
+def test_the_audit_flow_names_what_was_altered(place: Site, blocked: FlowRun) -> None:
     register = place.specs / "register"
     run = place.ended(place.start("audit/every-night"))
     assert run.state is not None

@@ -14,27 +14,16 @@ import pytest
 
 from expectations.published import verify
 from tests.operation.site import Site, site
+from tests.tools import find
 
-pytestmark = [pytest.mark.operation, pytest.mark.slow]
-
-
-def binaries() -> Path | None:
-    """Find the newest PostgreSQL on this machine."""
-    on_path = shutil.which("initdb")
-    if on_path:
-        return Path(on_path).resolve().parent
-    versions = sorted(
-        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
-    )
-    return versions[-1].parent if versions else None
+pytestmark = [pytest.mark.operation, pytest.mark.slow, pytest.mark.needs("PostgreSQL")]
 
 
 @contextmanager
 def cluster() -> Iterator[str]:
     """Start a cluster of our own, never as root, and give the address of a database in it."""
-    found = binaries()
-    if found is None:
-        pytest.skip("needs PostgreSQL, whose binaries were not found")
+    initdb = find("PostgreSQL")
+    assert initdb is not None
     folder = Path(tempfile.mkdtemp(prefix="microrelease-postgresql-"))
     user = None
     if os.getuid() == 0:
@@ -45,7 +34,7 @@ def cluster() -> Iterator[str]:
 
     def run(command: str, *arguments: str) -> None:
         subprocess.run(
-            [str(found / command), *arguments],
+            [str(initdb.with_name(command)), *arguments],
             user=user,
             group=None if user is None else "nogroup",
             extra_groups=None if user is None else [],

@@ -18,9 +18,9 @@ from algorithms.standardisation import standardise
 from algorithms.types import Integers, Matrix, Order, Partition
 from algorithms.utility.il import information_loss
 from tests.reference.readings import Reading
+from tests.tools import VARIABLE
 
 HERE = Path(__file__).parent
-VARIABLE = "MICRORELEASE_BENCHMARK_DATA"
 
 
 def printed(name: str) -> list[dict[str, str]]:

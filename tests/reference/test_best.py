@@ -1,7 +1,5 @@
 """What the search finds on the benchmark sets."""
 
-import os
-
 import pytest
 
 from algorithms.microaggregation import METHODS
@@ -10,14 +8,9 @@ from algorithms.utility.certify import group_bound
 from algorithms.utility.il import sum_of_squares
 from benchmarks.frontier import best_prints, proven_bounds
 from tests.oracles.search import total_loss
-from tests.reference.printed import VARIABLE, dataset, printed
+from tests.reference.printed import dataset, printed
 
-pytestmark = [
-    pytest.mark.reference,
-    pytest.mark.skipif(
-        not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with the benchmark sets"
-    ),
-]
+pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]
 
 
 @pytest.mark.parametrize(("name", "k"), list(proven_bounds()))

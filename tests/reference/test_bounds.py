@@ -1,19 +1,12 @@
 """Lower bounds on the loss of any partition of the benchmark sets."""
 
-import os
-
 import pytest
 
 from algorithms.utility.bounds import neighbour_bound, weighted_bound
 from algorithms.utility.il import sum_of_squares
-from tests.reference.printed import VARIABLE, dataset, printed
+from tests.reference.printed import dataset, printed
 
-pytestmark = [
-    pytest.mark.reference,
-    pytest.mark.skipif(
-        not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with the benchmark sets"
-    ),
-]
+pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,12 @@
 """The tables of the paper on IMHMI, to the integer."""
 
-import os
-
 import numpy as np
 import pytest
 
 from algorithms.cutting import cut_whole
-from tests.reference.printed import VARIABLE, along_path, printed, rounded_loss
+from tests.reference.printed import along_path, printed, rounded_loss
 
 pytestmark = pytest.mark.reference
-
-needs_benchmark_sets = pytest.mark.skipif(
-    not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with the benchmark sets"
-)
 
 DRAWS = 30
 
@@ -25,7 +19,7 @@ def cells(*orderings: str) -> list[object]:
     ]
 
 
-@needs_benchmark_sets
+@pytest.mark.needs("benchmark sets")
 @pytest.mark.parametrize("row", cells("npn", "pca", "zscore"))
 def test_both_losses_are_as_printed_in_table_3(row: dict[str, str]) -> None:
     values, k = along_path(row)
@@ -33,7 +27,7 @@ def test_both_losses_are_as_printed_in_table_3(row: dict[str, str]) -> None:
     assert cut_whole(values, k)[1] == int(row["sse_imhmi"])
 
 
-@needs_benchmark_sets
+@pytest.mark.needs("benchmark sets")
 @pytest.mark.parametrize("row", cells("tsp"))
 def test_our_tour_loses_no_more_than_the_one_of_table_3(row: dict[str, str]) -> None:
     values, k = along_path(row)

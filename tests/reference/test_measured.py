@@ -1,12 +1,10 @@
 """What the methods give on the benchmark sets, to the digit."""
 
-import os
-
 import pytest
 
 from algorithms.risk.dld import distance_linkage
 from algorithms.utility.il import information_loss
-from tests.reference.printed import VARIABLE, as_printed, loss, measured, printed
+from tests.reference.printed import as_printed, loss, measured, printed
 from tests.reference.readings import (
     CLIPPED,
     MISPRINTS,
@@ -16,12 +14,7 @@ from tests.reference.readings import (
     source_key,
 )
 
-pytestmark = [
-    pytest.mark.reference,
-    pytest.mark.skipif(
-        not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with the benchmark sets"
-    ),
-]
+pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]
 
 
 @pytest.mark.parametrize(

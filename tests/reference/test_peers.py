@@ -1,20 +1,13 @@
 """What sdcMicro prints, where its measures are defined as ours."""
 
-import os
-
 import pytest
 
 from algorithms.comparison import Comparison
 from algorithms.measures import MEASURES
-from tests.reference.printed import VARIABLE, measured
+from tests.reference.printed import measured
 from tests.reference.readings import READINGS
 
-pytestmark = [
-    pytest.mark.reference,
-    pytest.mark.skipif(
-        not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with the benchmark sets"
-    ),
-]
+pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]
 
 
 @pytest.mark.parametrize(

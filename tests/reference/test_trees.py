@@ -1,19 +1,12 @@
 """The same groups through a tree and by looking at all records, on the benchmark sets."""
 
-import os
-
 import numpy as np
 import pytest
 
 from algorithms.microaggregation import METHODS, pool
-from tests.reference.printed import VARIABLE, dataset
+from tests.reference.printed import dataset
 
-pytestmark = [
-    pytest.mark.reference,
-    pytest.mark.skipif(
-        not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with the benchmark sets"
-    ),
-]
+pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]
 
 
 @pytest.mark.parametrize("name", ["tarragona", "census", "eia"])

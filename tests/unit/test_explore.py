@@ -29,6 +29,7 @@ from tasks.shelves.report.page import Html
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request
+from tests.tools import PATIENCE
 
 PICTURES = {"map": Html("<svg></svg>"), "il-by-k": Html("<svg></svg>")}
 
@@ -216,7 +217,7 @@ def table_of(request_of: Request) -> workers.Table:
 
 
 def test_a_process_tries_choices_and_reports_faults_in_words(request_of: Request) -> None:
-    with working(table_of(request_of), count=1, seconds=60.0) as pool:
+    with working(table_of(request_of), count=1, seconds=PATIENCE) as pool:
         good = pool.run(Microaggregation(method="mdav", k=3))
         bad = pool.run(Microaggregation(method="mdav", k=500))
     assert good.admissible
@@ -251,7 +252,7 @@ def test_nested_compilations_are_told_once() -> None:
 def test_a_choice_that_takes_too_long_or_dies_is_given_up(request_of: Request) -> None:
     with working(table_of(request_of), count=1, seconds=0.0) as pool:
         assert "longer than 0 seconds" in pool.run(Microaggregation(method="mdav", k=3)).fault
-        pool._seconds = 60.0
+        pool._seconds = PATIENCE
         (worker,) = pool._all
         worker._process.kill()
         worker._process.join()
@@ -260,7 +261,7 @@ def test_a_choice_that_takes_too_long_or_dies_is_given_up(request_of: Request) -
         (last,) = pool._all
         pid = last._process.pid
     assert pid is not None
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             os.kill(pid, 0)

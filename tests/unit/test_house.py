@@ -3,6 +3,7 @@
 import importlib
 import re
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,10 @@ NOT_ALGORITHMS = {
     "refine",
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+RELEASE = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+TOOLS = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
+HASHES = r"(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
+PIN = re.compile(rf"^([a-z0-9.-]+)==(\S+)(?: ; .+)? \\\n{HASHES}", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["algorithms", "expectations", "flows", "tasks"])
@@ -68,9 +72,19 @@ def test_papers_are_cited_by_the_same_key_everywhere() -> None:
         assert set(re.findall(r"\[([A-Z]+\d\d)\]", path.read_text(encoding="utf-8"))) <= known
 
 
-def test_the_lock_is_exact_and_names_no_address() -> None:
-    lines = [line for line in LOCK.splitlines() if line and not line.startswith("#")]
-    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9._+!]+", line) for line in lines)
+@pytest.mark.parametrize("lock", [RELEASE, TOOLS], ids=["release", "tools"])
+def test_a_lock_is_exact_with_hashes_and_names_no_address(lock: str) -> None:
+    assert PIN.search(lock)
+    assert all(line.lstrip().startswith("#") for line in PIN.sub("", lock).splitlines())
+    assert "://" not in lock
+
+
+def pins(lock: str) -> dict[str, str]:
+    return {pin[1]: pin[2] for pin in PIN.finditer(lock)}
+
+
+def names(wishes: list[str]) -> set[str]:
+    return {re.split(r"[\[<>=]", wish)[0].lower() for wish in wishes}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +97,32 @@ def test_what_breaks_prefect_is_capped(package: str, cap: str) -> None:
 
 
 def test_every_dependency_is_locked() -> None:
-    locked = {re.split("==", line)[0].lower().replace("_", "-") for line in LOCK.splitlines()}
-    wishes = PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["dev"]
-    for wish in wishes:
-        assert re.split(r"[\[<>=]", wish)[0].lower() in locked
+    groups = PROJECT["dependency-groups"]
+    assert groups["build"] == PROJECT["build-system"]["requires"]
+    assert names(PROJECT["project"]["dependencies"] + groups["build"]) <= set(pins(RELEASE))
+    assert names(groups["dev"]) <= set(pins(TOOLS))
+
+
+def test_the_environment_of_releases_has_no_tools() -> None:
+    assert not names(PROJECT["dependency-groups"]["dev"]) & set(pins(RELEASE))
+
+
+def test_both_locks_name_the_same_versions() -> None:
+    release, tools = pins(RELEASE), pins(TOOLS)
+    shared = set(release) & set(tools)
+    assert {name: release[name] for name in shared} == {name: tools[name] for name in shared}
+
+
+def test_a_dependency_is_imported_unless_its_reason_is_given() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    wishes = text.split("\ndependencies = [\n")[1].split("\n]")[0].splitlines()
+    pairs = pairwise(["", *wishes])
+    unexplained = [wish.strip(' ",') for before, wish in pairs if "#" not in before + wish]
+    sources = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("algorithms", "expectations", "flows", "tasks")
+        for path in (ROOT / folder).rglob("*.py")
+    )
+    for name in names(unexplained):
+        module = {"pyyaml": "yaml"}.get(name, name.replace("-", "_"))
+        assert re.search(rf"^\s*(import|from) {module}\b", sources, re.MULTILINE), name
