@@ -48,14 +48,19 @@ def test_a_map_its_table_and_a_spec_are_written_and_nothing_is_published(
     assert [row["fault"] != "" for row in rows] == [False, False, True] * 2
     assert "k must not exceed the number of rows" in rows[2]["fault"]
     page = (folder / "map.html").read_text(encoding="utf-8")
-    assert "Recommended: " in page
+    assert [row["k"] for row in rows] == ["2", "3", "500"] * 2
+    assert [row["k_found"] != "" for row in rows] == [True, True, False] * 2
+    assert "Best of the 4 of 6 choices measured: " in page
+    assert 'class="notice caution"' in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
     assert "Take " in shown
+    assert "Caution: 2 of 6 choices were not measured" in shown
     assert not request_of.public.exists()
     assert not request_of.register.exists()
     spec = load(request_of.folder / "chosen.yaml")
-    assert f"Recommended: {spec.microaggregation.method}" in page
+    assert f"choices measured: {spec.microaggregation.method}" in page
+    assert spec.microaggregation.k == 3
     assert main(["run", str(request_of.folder / "chosen.yaml"), "--dry-run"]) == 0
 
 

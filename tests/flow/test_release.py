@@ -9,6 +9,8 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
+from algorithms.evaluation import PUBLIC
+from algorithms.measure import figure
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.published import checksums, verify
@@ -65,6 +67,18 @@ def test_the_manifest_holds_what_an_auditor_needs(request_of: Request) -> None:
     assert manifest["input"]["rows"] == 7
     assert {"il", "dld", "sse", "sst", "k"} <= set(manifest["evaluation"]["measures"])
     assert manifest["evaluation"]["sizes"] == {"3": 1, "4": 1}
+    assert {name for column in manifest["evaluation"]["columns"] for name in column} == {
+        "mean_change",
+        "variance_ratio",
+    }
+    package = json.loads((folder / "datapackage.json").read_bytes())["microrelease"]
+    for value in (
+        *(v for name, v in manifest["evaluation"]["measures"].items() if name not in PUBLIC),
+        *(value for column in manifest["evaluation"]["columns"] for value in column.values()),
+        *(verdict["value"] for verdict in manifest["gate"]),
+        *(package[name] for name in ("il_percent", "il_rounding_percent", "dld_percent")),
+    ):
+        assert value == figure(value)
     report = path.with_name("report.html").read_bytes()
     assert manifest["report_sha256"] == hashlib.sha256(report).hexdigest()
     assert all(finding["met"] for finding in manifest["expectations"])
