@@ -14,6 +14,8 @@ from expectations.spec import ReleaseSpec
 FOLDERS = ("public_folder", "register_folder", "staging_folder")
 
 
+MERGE = "tag:yaml.org,2002:merge"
+
 Change = Callable[[dict[str, Any]], None]
 
 
@@ -42,10 +44,7 @@ def load(path: Path, change: Change | None = None) -> ReleaseSpec:
         ) from None
     except UnicodeDecodeError:
         raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
-    try:
-        content = yaml.load(text, Loader=_NoDuplicates)
-    except yaml.YAMLError as error:
-        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
+    content = _parsed(text)
     if not isinstance(content, dict):
         raise SpecError(
             "the spec must be a YAML mapping with the keys "
@@ -62,19 +61,57 @@ def load(path: Path, change: Change | None = None) -> ReleaseSpec:
     return spec
 
 
-class _NoDuplicates(yaml.SafeLoader):
-    """Refuse a mapping that names a key twice, where plain YAML silently keeps the last."""
+def _parsed(text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Plain)
+    except yaml.YAMLError as error:
+        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
+    except RecursionError:
+        raise SpecError("the spec must be valid YAML; it is nested too deeply") from None
+
+
+class _Plain(yaml.SafeLoader):
+    """Read texts, numbers, truth values, lists and mappings.
+
+    A mapping that names a key twice is refused, where plain YAML silently keeps the last; a date
+    stays the text that it is written as.
+    """
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError):
+            raise _fault("this is not what its tag says, or too long a number", node) from None
+        if isinstance(value, str) and not _is_plain(value):
+            raise _fault("a text must not hold NUL characters or halves of characters", node)
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag == MERGE:
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _fault("a key must be a text; this is a list or a mapping", key_node)
             key = self.construct_object(key_node, deep=True)
             if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
+                raise _fault(f"the key {key!r} stands twice", key_node)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+_Plain.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _is_plain(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _fault(words: str, node: yaml.Node) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, words, node.start_mark)
 
 
 def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:

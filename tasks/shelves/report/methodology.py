@@ -48,10 +48,14 @@ class Facts:
 
 def facts_of(table: pa.Table, keys: list[str]) -> Facts:
     """Read from a published table what the page tells; exact sums, the same on every machine."""
-    groups = table.group_by(keys).aggregate([([], "count_all")])
+    # under names of our own: a column may be called as the count is
+    numbered = table.select(keys).rename_columns([str(i) for i in range(len(keys))])
+    groups = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])
     counts = groups["count_all"].to_pylist()
     sizes = {size: counts.count(size) for size in sorted(set(counts))}
-    return Facts(sizes, {key: _moments(groups[key].to_pylist(), counts) for key in keys})
+    columns = [groups[name].to_pylist() for name in numbered.column_names]
+    moments = [_moments(values, counts) for values in columns]
+    return Facts(sizes, dict(zip(keys, moments, strict=True)))
 
 
 def _moments(values: list[float], counts: list[int]) -> Moments:
