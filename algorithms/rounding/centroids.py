@@ -70,8 +70,8 @@ def decimal_centroids(
 
     Examples
     --------
-    >>> decimal_centroids(np.array([1.0, 1.01, 3.0, 4.0]), Partition(np.array([0, 0, 1, 1]), k=2), 2)
-    array([1.01, 1.01, 3.5 , 3.5 ])
+    >>> decimal_centroids(np.array([1.0, 1.01]), Partition(np.array([0, 0]), k=2), 2)
+    array([1.01, 1.01])
     """
     power = 10.0**places
     with np.errstate(over="ignore"):

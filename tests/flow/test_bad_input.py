@@ -34,7 +34,7 @@ BAD: dict[str, tuple[Callable[[Request], None], dict[str, Any], int, str]] = {
         spoiled("score", "x"),
         {},
         11,
-        "without a role in the spec: 1 (their",
+        "without a role in the spec: 1",
     ),
     "duplicate column": (spoiled("sales", "staff"), {}, 11, "stand more than once: 'staff'"),
     "not a number": (spoiled("10.5", "ten"), {}, 11, "'sales' must be numeric; 1 rows"),

@@ -118,7 +118,7 @@ def test_a_parquet_file_is_read(request_of: Request) -> None:
 
 
 def test_a_column_that_cannot_be_published_is_refused(request_of: Request) -> None:
-    with pytest.raises(DataError, match="these hold something else: 'score'$"):
+    with pytest.raises(DataError, match=r"these hold something else: 'score'$"):
         ingest.fn(write_parquet(request_of, score=[[1], [2], [3]]))
 
 
