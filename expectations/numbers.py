@@ -16,7 +16,7 @@ NUMBER = r"(?i)^\s*[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?
 
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_REAL = 2.0**53
-"""Up to here a real number holds every whole number."""
+"""Below this a real number holds every whole number."""
 
 CERTAIN_DIGITS = 15
 """So many significant digits survive the way through a real number and back."""
@@ -50,7 +50,7 @@ def is_finite(column: pd.Series) -> Mask:
 def is_whole(column: pd.Series) -> Mask:
     """Mark the cells that are whole numbers of at most 64 bits, and exactly so.
 
-    A real number beyond 2**53 is not one of them: it stands for several whole numbers.
+    A real number of 2**53 or more is not one of them: it may stand for several whole numbers.
     """
     return _integers(column)[1]
 
@@ -63,7 +63,7 @@ def is_exact(column: pd.Series) -> Mask:
     """
     exact = np.ones(len(column), dtype=bool)
     floats = _floats(column)
-    large = np.flatnonzero(np.isfinite(floats) & (np.abs(floats) > LARGEST_REAL))
+    large = np.flatnonzero(np.isfinite(floats) & (np.abs(floats) >= LARGEST_REAL))
     if large.size and not pa.types.is_floating(_arrow(column).type):
         for row, cell in zip(large, _text(column).take(pa.array(large)).to_pylist(), strict=True):
             exact[row] = Decimal(cell) == Decimal(repr(float(cell)))
@@ -130,7 +130,7 @@ def _integers(column: pd.Series) -> tuple[Integers, Mask]:
     elif not pa.types.is_integer(values.type):
         floats = _floats(column)
         with np.errstate(invalid="ignore"):
-            known &= (np.floor(floats) == floats) & (np.abs(floats) <= LARGEST_REAL)
+            known &= (np.floor(floats) == floats) & (np.abs(floats) < LARGEST_REAL)
     if not known.any():
         return np.zeros(len(column), dtype=np.int64), known
     return _numpy(pc.cast(pc.if_else(pa.array(known), values, None), pa.int64())), known

@@ -58,6 +58,8 @@ def load(path: Path, change: Change | None = None) -> ReleaseSpec:
             spec = ReleaseSpec.model_validate(anchored)
     except ValidationError as error:
         raise SpecError("\n".join(faults(error))) from None
+    except (OSError, RuntimeError):
+        raise SpecError("paths must lead somewhere; one goes round in links") from None
     return spec
 
 
@@ -81,7 +83,7 @@ class _Plain(yaml.SafeLoader):
         try:
             value = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, AttributeError):
-            raise _fault("this is not what its tag says, or too long a number", node) from None
+            raise _fault("this is no such number, date or value as it seems to be", node) from None
         if isinstance(value, str) and not _is_plain(value):
             raise _fault("a text must not hold NUL characters or halves of characters", node)
         return value
@@ -100,10 +102,12 @@ class _Plain(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_Plain.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+def _date_as_written(loader: _Plain, node: yaml.ScalarNode) -> str:
+    loader.construct_yaml_timestamp(node)  # a day that no calendar has is a fault
+    return str(node.value)
+
+
+_Plain.add_constructor("tag:yaml.org,2002:timestamp", _date_as_written)
 
 
 def _is_plain(text: str) -> bool:

@@ -101,10 +101,6 @@ def _refuse_other_kinds(content: bytes, kind: str) -> None:
 def _read_csv(content: bytes, spec: ReleaseSpec) -> pa.Table:
     """Read all columns as text; give a type to those that are published as they are."""
     source = spec.source
-    unreadable = DataError(
-        "the source must be a CSV file with as many fields in every line as in its header; it "
-        f"cannot be read with delimiter {source.delimiter!r} and encoding {source.encoding!r}"
-    )
     try:
         names, text = _header_and_text(content, source)
         _refuse_duplicates(names, spec.columns)
@@ -122,9 +118,10 @@ def _read_csv(content: bytes, spec: ReleaseSpec) -> pa.Table:
         )
     except (pa.ArrowException, UnicodeError, csv.Error, StopIteration):
         # the reader quotes the line it stumbled over: not a word of that
-        raise unreadable from None
-    if table.column_names != names:
-        raise unreadable
+        raise DataError(
+            "the source must be a CSV file with as many fields in every line as in its header; it "
+            f"cannot be read with delimiter {source.delimiter!r} and encoding {source.encoding!r}"
+        ) from None
     if source.decimal == ",":
         keys = spec.columns.quasi_identifiers
         table = _map(table, lambda name, text: _swap_marks(text) if name in keys else text)

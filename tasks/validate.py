@@ -69,6 +69,8 @@ def _about_columns(frame: pd.DataFrame, columns: Columns) -> str:
             f"no column of the spec is in the file ({counts}); does it have a header, and this "
             "delimiter?"
         )
+    if not missing and not extra:
+        return ""
     parts = [
         f"missing from the file: {', '.join(map(repr, missing))}" if missing else "",
         f"without a role in the spec: {extra} (their names are not shown)" if extra else "",

@@ -166,7 +166,7 @@ def damaged_request(
         for place, name in enumerate(rng.sample(damage.ODD_NAMES, 5)):
             if rng.random() < 0.5:
                 names[place] = name
-    rows = damage.rows_of(rng, rng.choice([0, 3, 7, 12, 12, 20, 20]))
+    rows = damage.rows_of(rng, rng.choice([0, 3, 7, 7, 12, 12, 12, 20, 20, 20]))
     if rows:
         damage.spoil_cells(rng, rows)
     source: dict[str, Any] = {"path": f"table.{kind}"}
@@ -180,25 +180,32 @@ def damaged_request(
             content = content.decode("utf-8", errors="replace").encode("utf-16")
     else:
         content = damage.parquet_of(rng, names, rows or damage.rows_of(rng, 2))
-        if rng.random() < 0.4:
+        if rng.random() < 0.3:
             content = damage.damaged(rng, content, damage.BYTE_DAMAGE)
     (request_of.folder / source["path"]).write_bytes(content)
+    keys = names[2 : rng.choice([3, 4, 4, 4])]
     columns: dict[str, Any] = {
         "identifiers": names[:1],
-        "quasi_identifiers": names[2:4],
+        "quasi_identifiers": keys,
         "confidential": names[4:],
-        "other": names[1:2],
-        "integers": rng.choice([[], names[2:3], names[2:4]]),
+        "other": [name for name in names[1:4] if name not in keys],
+        "integers": rng.choice([[], keys[:1], keys]),
     }
     if rng.random() < 0.2:
-        real = [name for name in names[2:4] if name not in columns["integers"]]
+        real = [name for name in keys if name not in columns["integers"]]
         columns["decimals"] = {name: rng.choice([0, 2, 15]) for name in real}
     return request_of.write(
         release={"period": f"p{rng.randrange(10**9)}"},
         source=source,
         columns=columns,
-        microaggregation={"k": rng.choice([2, 3]), **choice},
+        microaggregation={"k": rng.choice([2, 3]), **choice, **extra_step(rng, choice["method"])},
     )
+
+
+def extra_step(rng: random.Random, method: str) -> dict[str, Any]:
+    if METHODS[method].searches or METHODS[method].along_path or rng.random() < 0.8:
+        return {}
+    return rng.choice([{"recut": True}, {"refine": {"iterations": 5}}])
 
 
 def test_damaged_specs_are_read_or_refused(

@@ -61,9 +61,11 @@ def facts_of(table: pa.Table, keys: list[str]) -> Facts:
 def _moments(values: list[float], counts: list[int]) -> Moments:
     total = sum(counts)
     numbers = [float(value) for value in values]
-    mean = math.fsum(n * v for n, v in zip(counts, numbers, strict=True)) / total
+    # from the smallest on: sums of large numbers overflow
+    least = min(numbers)
+    mean = least + math.fsum(n * (v - least) for n, v in zip(counts, numbers, strict=True)) / total
     squares = math.fsum(n * (v - mean) ** 2 for n, v in zip(counts, numbers, strict=True))
-    return Moments(mean, math.sqrt(squares / (total - 1)), min(numbers), max(numbers))
+    return Moments(mean, math.sqrt(squares / (total - 1)), least, max(numbers))
 
 
 def methodology(package: Mapping[str, Any], facts: Facts) -> str:
@@ -249,7 +251,9 @@ def treatment(field: Mapping[str, Any], claims: Mapping[str, Any]) -> str:
     if field["name"] in claims["integers"]:
         return "averaged, rounded"
     places = claims["decimals"].get(field["name"])
-    return "averaged" if places is None else f"averaged, rounded to {places} decimals"
+    if places is None:
+        return "averaged"
+    return f"averaged, rounded to {places} decimal{'' if places == 1 else 's'}"
 
 
 def _use(package: Mapping[str, Any]) -> Html:
