@@ -101,7 +101,7 @@ def places_of(column: pd.Series) -> int | None:
         exponent = pc.replace_substring_regex(written, r"^[^eE]*[eE]?\+?", "")
         exponent = pc.replace_substring_regex(exponent, r"[0-9]{7,}", "9999999")
         shift = pc.cast(pc.if_else(pc.equal(exponent, ""), "0", exponent), pa.int64())
-        places = pc.max(pc.subtract(pc.utf8_length(fraction), shift)).as_py()
+        places = int(pc.max(pc.subtract(pc.utf8_length(fraction), shift)).as_py())
         longest = pc.max(pc.utf8_length(digits)).as_py()
         if longest <= CERTAIN_DIGITS and places <= MOST_PLACES:
             return max(places, 0)
