@@ -90,7 +90,8 @@ def _spec(name: str, folder: Path) -> ReleaseSpec:
 
 
 def _tried(spec: ReleaseSpec, options: argparse.Namespace) -> list[Cell]:
-    frame = validate.fn(ingest.fn(spec).frame, spec).frame
+    table = validate.fn(ingest.fn(spec).frame, spec)
+    frame, spec = table.frame, table.spec
     data = standardise.fn(frame, spec.columns)
     wanted = choices(spec, options.methods, ORDERINGS_TRIED, options.k)
     with (

@@ -16,7 +16,7 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 from expectations.digest import digest_of
-from expectations.numbers import has_places, is_finite, is_number, is_whole
+from expectations.numbers import has_places, is_exact, is_finite, is_number, is_whole
 
 
 class _Number(ColumnMapMetricProvider):
@@ -44,6 +44,14 @@ class _Whole(ColumnMapMetricProvider):
         return pd.Series(is_whole(column) | ~is_finite(column), index=column.index)
 
 
+class _Exact(ColumnMapMetricProvider):
+    condition_metric_name = "column_values.microrelease.exact"
+
+    @column_condition_partial(engine=PandasExecutionEngine)
+    def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
+        return pd.Series(is_exact(column), index=column.index)
+
+
 class _Places(ColumnMapMetricProvider):
     condition_metric_name = "column_values.microrelease.places"
     condition_value_keys = ("places",)
@@ -69,6 +77,12 @@ class ExpectColumnValuesToBeWhole(ColumnMapExpectation):
     """Expect every finite number of a column to be whole."""
 
     map_metric: ClassVar[str] = "column_values.microrelease.whole"
+
+
+class ExpectColumnValuesToBeExact(ColumnMapExpectation):
+    """Expect every number of a column to stay the same when it is read as a real number."""
+
+    map_metric: ClassVar[str] = "column_values.microrelease.exact"
 
 
 class ExpectColumnValuesToHavePlaces(ColumnMapExpectation):

@@ -62,9 +62,23 @@ def input_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
             *(
                 custom.ExpectColumnValuesToBeWhole(
                     column=column,
-                    meta=rule(f"{column!r} is declared integer and must hold whole numbers"),
+                    meta=rule(
+                        f"{column!r} is declared integer and must hold whole numbers of at most 64 "
+                        "bits (of 53 where the file has real numbers)"
+                    ),
                 )
                 for column in spec.columns.integers
+            ),
+            *(
+                custom.ExpectColumnValuesToBeExact(
+                    column=column,
+                    meta=rule(
+                        f"{column!r} must hold numbers that keep their digits as real numbers; "
+                        "large whole numbers must be declared in columns.integers"
+                    ),
+                )
+                for column in keys
+                if column not in spec.columns.integers
             ),
         ],
     )

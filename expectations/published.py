@@ -173,7 +173,9 @@ def checksums(folder: Path) -> dict[str, str]:
 
 def smallest_class(table: pa.Table, keys: tuple[str, ...]) -> int:
     """Count the rows of the rarest combination of ``keys``; missing is a value like others."""
-    counts = table.group_by(list(keys)).aggregate([([], "count_all")])["count_all"]
+    # under names of our own: a column may be called as the count is
+    numbered = table.select(list(keys)).rename_columns([str(i) for i in range(len(keys))])
+    counts = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])["count_all"]
     return min(counts.to_pylist(), default=0)
 
 

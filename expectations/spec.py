@@ -1,5 +1,6 @@
 """Of the request: one reviewed YAML file says everything that changes a result."""
 
+import codecs
 import difflib
 import os
 from collections import Counter
@@ -98,6 +99,10 @@ class Release(BaseModel):
         return Path(self.name) / folder_name(str(self.period), self.revision)
 
 
+NOT_OF_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+"""Codecs of names and of source code, which Python lists among the character encodings."""
+
+
 class Source(BaseModel):
     """The confidential table."""
 
@@ -122,15 +127,31 @@ class Source(BaseModel):
                 "path must end in .csv or .parquet, or format must say which it is; "
                 f"got a path that ends in {self.path.suffix!r}"
             )
+        if "\0" in str(self.path):
+            raise SpecError("path must be the name of a file; it holds a NUL character")
+        if not self.delimiter.isascii() or self.delimiter in '\0\r\n"':
+            raise SpecError(
+                "delimiter must be an ASCII character other than a quote or a line end; got "
+                f"{self.delimiter!r}"
+            )
         if self.delimiter == self.decimal:
             raise SpecError(f"delimiter and decimal must differ; both are {self.decimal!r}")
-        try:
-            "".encode(self.encoding)
-        except LookupError:
-            raise SpecError(
-                f"encoding must be a known character encoding; got {self.encoding!r}"
-            ) from None
         return self
+
+    @field_validator("encoding")
+    @classmethod
+    def _encodes_files(cls, encoding: str) -> str:
+        try:
+            "".encode(encoding)
+            known = codecs.lookup(encoding).name not in NOT_OF_FILES
+        except (LookupError, ValueError):
+            known = False
+        if not known:
+            raise SpecError(
+                "must be a character encoding of files, such as utf-8, latin-1 or cp1252; got "
+                f"{encoding!r}"
+            )
+        return encoding
 
     @property
     def kind(self) -> str:
@@ -154,7 +175,8 @@ class Columns(BaseModel):
     integers: tuple[str, ...] = ()
     """Quasi-identifiers that are whole numbers and stay whole numbers."""
     decimals: dict[str, Annotated[int, Field(ge=0, le=15, strict=True)]] = {}
-    """How many decimals are published of quasi-identifiers that are not whole; by default all."""
+    """How many decimals are published of quasi-identifiers that are not whole; by default as many
+    as the source has."""
 
     @model_validator(mode="after")
     def _one_role_each(self) -> Self:

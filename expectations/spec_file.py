@@ -15,6 +15,9 @@ from expectations.spec import ReleaseSpec
 FOLDERS = ("public_folder", "register_folder", "staging_folder")
 
 
+MERGE = "tag:yaml.org,2002:merge"
+
+
 @dataclass(frozen=True)
 class SpecFile:
     """A spec as its file says it.
@@ -64,10 +67,7 @@ def read(path: Path) -> SpecFile:
         ) from None
     except UnicodeDecodeError:
         raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
-    try:
-        content = yaml.load(text, Loader=_NoDuplicates)
-    except yaml.YAMLError as error:
-        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
+    content = _parsed(text)
     if not isinstance(content, dict):
         raise SpecError(
             "the spec must be a YAML mapping with the keys "
@@ -89,21 +89,63 @@ def validated(content: dict[str, Any]) -> ReleaseSpec:
         return ReleaseSpec.model_validate(content)
     except ValidationError as error:
         raise SpecError("\n".join(faults(error))) from None
+    except (OSError, RuntimeError):
+        raise SpecError("paths must lead somewhere; one goes round in links") from None
 
 
-class _NoDuplicates(yaml.SafeLoader):
-    """Refuse a mapping that names a key twice, where plain YAML silently keeps the last."""
+def _parsed(text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Plain)
+    except yaml.YAMLError as error:
+        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
+    except RecursionError:
+        raise SpecError("the spec must be valid YAML; it is nested too deeply") from None
+
+
+class _Plain(yaml.SafeLoader):
+    """Read texts, numbers, truth values, lists and mappings.
+
+    A mapping that names a key twice is refused, where plain YAML silently keeps the last; a date
+    stays the text that it is written as.
+    """
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError):
+            raise _fault("this is no such number, date or value as it seems to be", node) from None
+        if isinstance(value, str) and not _is_plain(value):
+            raise _fault("a text must not hold NUL characters or halves of characters", node)
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag == MERGE:
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _fault("a key must be a text; this is a list or a mapping", key_node)
             key = self.construct_object(key_node, deep=True)
             if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
+                raise _fault(f"the key {key!r} stands twice", key_node)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+def _date_as_written(loader: _Plain, node: yaml.ScalarNode) -> str:
+    loader.construct_yaml_timestamp(node)  # a day that no calendar has is a fault
+    return str(node.value)
+
+
+_Plain.add_constructor("tag:yaml.org,2002:timestamp", _date_as_written)
+
+
+def _is_plain(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _fault(words: str, node: yaml.Node) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, words, node.start_mark)
 
 
 def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -128,7 +128,8 @@ def _explore(
 ) -> None:
     log = get_run_logger()
     wanted = choices(spec, methods, orderings, ks)
-    frame = validate(ingest(spec).frame, spec).frame
+    table = validate(ingest(spec).frame, spec)
+    frame, spec = table.frame, table.spec
     data = standardise(frame, spec.columns)
     log.info("%d choices, %d at a time", len(wanted), count)
     with working((frame, data, spec), count, seconds) as workers:

@@ -139,6 +139,7 @@ def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> 
         "columns": len(source.frame.columns),
     }
     table = validate(source.frame, spec)
+    spec = table.spec
     data = standardise(table.frame, spec.columns)
     paths = order(data, spec.microaggregation)
     partitions = microaggregate(data, spec.microaggregation, paths)

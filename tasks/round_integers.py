@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from algorithms.rounding.centroids import integer_centroids, real_centroids, to_places
+from algorithms.rounding.centroids import decimal_centroids, integer_centroids, real_centroids
 from algorithms.types import Partition
 from expectations.spec import Columns
 from tasks.stage import stage
@@ -16,13 +16,16 @@ def round_integers(
 
     Identifiers are left out, all other columns stay as they are; rows keep their order.
     """
-    published = unrounded(frame, partitions, columns)
+    published = frame[list(columns.published)].copy()
     for name, groups in zip(columns.quasi_identifiers, partitions, strict=True):
+        values = frame[name].to_numpy()
         if name in columns.integers:
-            published[name] = integer_centroids(frame[name].to_numpy(), groups)
+            published[name] = integer_centroids(values, groups)
         elif name in columns.decimals:
-            published[name] = to_places(published[name].to_numpy(), columns.decimals[name])
-    return frame[list(columns.published)].assign(**published)
+            published[name] = decimal_centroids(values, groups, columns.decimals[name])
+        else:
+            published[name] = real_centroids(values, groups)
+    return published
 
 
 def unrounded(

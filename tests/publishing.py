@@ -25,7 +25,8 @@ Candidate = tuple[pd.DataFrame, Approval, ReleaseSpec, dict[str, Any]]
 def candidate(request_of: Request, **sections: Any) -> Candidate:
     """Do everything that comes before publication."""
     spec = request_of.load(**sections)
-    table = validate.fn(ingest.fn(spec).frame, spec).frame
+    validated = validate.fn(ingest.fn(spec).frame, spec)
+    table, spec = validated.frame, validated.spec
     data = standardise.fn(table, spec.columns)
     groups = microaggregate.fn(data, spec.microaggregation)
     masked = round_integers.fn(table, groups, spec.columns)

@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 
 from algorithms.types import Integers, Partition
 
-SAFE = 2**62
-"""Sums below this leave room for the doubling that rounding needs."""
+SAFE = 2**61
+"""Sums below this leave room for the doubling that rounding needs, and for what it adds."""
 
-LARGEST_FRACTION = 2.0**52
-"""Floating-point numbers from here on are whole."""
+MOST_STEPS = 2.0**51
+"""Fewer steps than this can be counted, divided and counted again without a rounding error."""
 
 
 def real_centroids(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
@@ -60,20 +60,43 @@ def integer_centroids(values: Integers, partition: Partition) -> Integers:
     return centroids
 
 
-def to_places(values: NDArray[np.float64], places: int) -> NDArray[np.float64]:
-    """Round to so many decimals, halves away from zero.
+def decimal_centroids(
+    values: NDArray[np.float64], partition: Partition, places: int
+) -> NDArray[np.float64]:
+    """Replace each value of one column by the average of its group, with so many decimals.
 
-    Numbers too large to have such decimals stay as they are.
+    Halves go away from zero. Exact where no value has more decimals than that: they are averaged as
+    whole numbers of steps then.
 
     Examples
     --------
-    >>> to_places(np.array([0.125, -0.125, 1e300]), 2)
-    array([ 1.3e-001, -1.3e-001,  1.0e+300])
+    >>> decimal_centroids(np.array([1.0, 1.01]), Partition(np.array([0, 0]), k=2), 2)
+    array([1.01, 1.01])
     """
     power = 10.0**places
-    near = np.abs(values) < LARGEST_FRACTION / power
+    with np.errstate(over="ignore"):
+        steps = np.rint(values * power)
+    if np.abs(steps).max() < MOST_STEPS and np.array_equal(steps / power, values):
+        return integer_centroids(steps.astype(np.int64), partition) / power
+    return to_places(real_centroids(values, partition), places)
+
+
+def to_places(values: NDArray[np.float64], places: int) -> NDArray[np.float64]:
+    """Round to so many decimals, halves away from zero.
+
+    The result is the number nearest to that decimal, and nothing is written as minus zero. Large
+    numbers, which have hardly more decimals than that, are rounded one by one.
+
+    Examples
+    --------
+    >>> to_places(np.array([0.125, -0.125, -0.001, 1e300]), 2)
+    array([ 1.3e-001, -1.3e-001,  0.0e+000,  1.0e+300])
+    """
+    power = 10.0**places
+    near = np.abs(values) < MOST_STEPS / power
     steps = np.floor(np.abs(np.where(near, values, 0.0)) * power + 0.5)
-    rounded: NDArray[np.float64] = np.where(near, np.copysign(steps / power, values), values)
+    rounded: NDArray[np.float64] = np.copysign(steps / power, values) + 0.0
+    rounded[~near] = [round(value, places) for value in values[~near].tolist()]
     return rounded
 
 

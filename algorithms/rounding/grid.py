@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.rounding.centroids import to_places
+from algorithms.rounding.centroids import MOST_STEPS, to_places
 from algorithms.standardisation import Scale
 from algorithms.types import Integers, Mask, Matrix
 
@@ -21,8 +21,8 @@ class Grid:
     step : Matrix of shape (d,)
         The distance to the next one; 0 where every value can be published.
     whole : Mask of shape (d,)
-        Whether all records stand on the grid already: attributes that are whole numbers and stay
-        whole.
+        Whether all records stand on the grid already, so that steps can be counted: attributes that
+        are whole numbers and stay whole.
     """
 
     origin: Matrix
@@ -63,5 +63,7 @@ def grid_of(
         value if kept is None else to_places(np.array([value]), kept)[0]
         for value, kept in zip(values[0], places, strict=True)
     ]
+    # beyond that, steps cannot be counted one by one
+    countable = np.ptp(values, axis=0) < MOST_STEPS
     step = np.array([0.0 if kept is None else 10.0**-kept for kept in places])
-    return Grid(scale.apply(np.array(origin)), step / scale.deviation, np.array(whole))
+    return Grid(scale.apply(np.array(origin)), step / scale.deviation, np.array(whole) & countable)

@@ -236,9 +236,9 @@ def existing_part(folder: Path, what: str) -> Path:
         If it could not; ``what`` names the folder to the user.
     """
     part = folder
-    while not part.exists() and part != part.parent:
-        part = part.parent
     try:
+        while not part.exists() and part != part.parent:
+            part = part.parent
         # by trying: permissions alone do not tell of read-only or full file systems
         Path(tempfile.mkdtemp(prefix=".microrelease-", dir=part)).rmdir()
     except OSError as error:

@@ -57,7 +57,7 @@ def test_the_example_is_the_same_each_time_and_overwrites_nothing_else(
 
 def test_check_reports_a_good_spec(request_of: Request, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(request_of.write())]) == 0
-    assert "7 rows, 11 expectations met" in capsys.readouterr().out.replace("\n", "")
+    assert "7 rows, 12 expectations met" in capsys.readouterr().out.replace("\n", "")
     assert not request_of.register.exists()
 
 

@@ -350,7 +350,7 @@ def test_the_methodology_names_path_options_rounding_and_the_rest(published: Req
         "Cut anew",
         "Refinement best with iterations = 9",
         "Each column",
-        "averaged, rounded to 1 decimals",
+        "averaged, rounded to 1 decimal",
         "revision 1",
     ):
         assert words in found.text

@@ -50,7 +50,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"release": {"revision": -1}}, "release.revision: must be greater than or equal to 0; got -1"),
     ({"source": {"path": "table.sav"}}, "source: path must end in .csv or .parquet"),
     ({"source": {"delimiter": ",", "decimal": ","}}, "source: delimiter and decimal must differ"),
-    ({"source": {"encoding": "klingon"}}, "source: encoding must be a known character encoding"),
+    ({"source": {"encoding": "klingon"}}, "source.encoding: must be a character encoding of files"),
     ({"source": {"path": "public/table.csv"}}, "source.path must lie outside public_folder"),
     ({"columns": {"other": ["staff"]}}, "columns: each column must have one role; listed twice"),
     ({"columns": {"integers": ["zone"]}}, "columns: integers must be quasi-identifiers"),

@@ -118,7 +118,7 @@ def test_a_parquet_file_is_read(request_of: Request) -> None:
 
 
 def test_a_column_that_cannot_be_published_is_refused(request_of: Request) -> None:
-    with pytest.raises(DataError, match="these hold something else: 'score'"):
+    with pytest.raises(DataError, match=r"these hold something else: 'score'$"):
         ingest.fn(write_parquet(request_of, score=[[1], [2], [3]]))
 
 
@@ -130,8 +130,8 @@ def test_a_column_that_cannot_be_published_is_refused(request_of: Request) -> No
         (b"id,zone\na,b\nSECRET\n", "as many fields in every line"),
         (b"id,zone\na,SECRET,c\n", "as many fields in every line"),
         (b"id,zone\nSECRET,\xff\xfe\n", "cannot be read with delimiter ',' and encoding 'utf-8'"),
-        (b"id,id,zone\na,b,c\n", "'id' stand more than once"),
-        (b"SECRET,SECRET\na,b\n", "1 names stand more than once"),
+        (b"id,id,zone\na,b,c\n", "these stand more than once: 'id'"),
+        (b"SECRET,SECRET\na,b\n", "more than once: 1 that the spec does not name"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(
@@ -166,7 +166,7 @@ def test_quasi_identifiers_get_their_declared_types(request_of: Request) -> None
     ("header", "words", "silent"),
     [
         ("id,zone,staff,sales", "missing from the file: 'score'", "nothing"),
-        ("id,zone,staff,sales,score,extra", "without a role in the spec: 'extra'", "nothing"),
+        ("id,zone,staff,sales,score,SECRET", "without a role in the spec: 1 (their", "SECRET"),
         ("SECRET,x1,x2,x3,x4", "no column of the spec is in the file", "SECRET"),
     ],
 )
@@ -186,7 +186,8 @@ def masked_table(
     request_of: Request, **sections: Any
 ) -> tuple[Any, pd.DataFrame, pd.DataFrame, Evaluation]:
     spec = request_of.load(**sections)
-    table = validate.fn(ingest.fn(spec).frame, spec).frame
+    validated = validate.fn(ingest.fn(spec).frame, spec)
+    table, spec = validated.frame, validated.spec
     data = standardise.fn(table, spec.columns)
     paths = order.fn(data, spec.microaggregation)
     groups = microaggregate.fn(data, spec.microaggregation, paths)

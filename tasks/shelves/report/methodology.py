@@ -56,18 +56,24 @@ class Facts:
 
 def facts_of(table: pa.Table, keys: list[str]) -> Facts:
     """Read from a published table what the page tells; exact sums, the same on every machine."""
-    groups = table.group_by(keys).aggregate([([], "count_all")])
+    # under names of our own: a column may be called as the count is
+    numbered = table.select(keys).rename_columns([str(i) for i in range(len(keys))])
+    groups = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])
     counts = groups["count_all"].to_pylist()
     sizes = {size: counts.count(size) for size in sorted(set(counts))}
-    return Facts(sizes, {key: _moments(groups[key].to_pylist(), counts) for key in keys})
+    columns = [groups[name].to_pylist() for name in numbered.column_names]
+    moments = [_moments(values, counts) for values in columns]
+    return Facts(sizes, dict(zip(keys, moments, strict=True)))
 
 
 def _moments(values: list[float], counts: list[int]) -> Moments:
     total = sum(counts)
     numbers = [float(value) for value in values]
-    mean = math.fsum(n * v for n, v in zip(counts, numbers, strict=True)) / total
+    # from the smallest on: sums of large numbers overflow
+    least = min(numbers)
+    mean = least + math.fsum(n * (v - least) for n, v in zip(counts, numbers, strict=True)) / total
     squares = math.fsum(n * (v - mean) ** 2 for n, v in zip(counts, numbers, strict=True))
-    return Moments(mean, math.sqrt(squares / (total - 1)), min(numbers), max(numbers))
+    return Moments(mean, math.sqrt(squares / (total - 1)), least, max(numbers))
 
 
 def methodology(package: Mapping[str, Any], facts: Facts) -> str:
@@ -248,7 +254,9 @@ def treatment(field: Mapping[str, Any], claims: Mapping[str, Any]) -> str:
     if field["name"] in claims["integers"]:
         return "averaged, rounded"
     places = claims["decimals"].get(field["name"])
-    return "averaged" if places is None else f"averaged, rounded to {places} decimals"
+    if places is None:
+        return "averaged"
+    return f"averaged, rounded to {places} decimal{'' if places == 1 else 's'}"
 
 
 def _use(package: Mapping[str, Any]) -> Html:

@@ -1,0 +1,242 @@
+"""Numbers are read exactly or refused, and averages are written with the decimals of the source."""
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from algorithms.errors import DataError
+from algorithms.rounding.centroids import decimal_centroids, integer_centroids, to_places
+from algorithms.rounding.grid import grid_of
+from algorithms.standardisation import scale_of
+from algorithms.types import Partition
+from expectations import numbers
+from tasks.ingest import ingest
+from tasks.publish import publish
+from tasks.validate import validate
+from tests.conftest import Request
+from tests.publishing import candidate
+
+LARGE = 9007199254740993
+"""2**53 + 1, which no 64-bit real number is."""
+
+
+def column(values: list[Any], kind: pa.DataType) -> pd.Series:
+    return pd.Series(pd.array(values, dtype=pd.ArrowDtype(kind)))
+
+
+def text(*values: str | None) -> pd.Series:
+    return column(list(values), pa.string())
+
+
+ONE_GROUP = Partition(np.zeros(3, dtype=np.int64), k=3)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (text(str(LARGE), "5.0"), [LARGE, 5]),
+        (text(f"{LARGE}.000", "+5"), [LARGE, 5]),
+        (text("1e18", "1.5E1"), [10**18, 15]),
+        (text("9223372036854775807", "-9223372036854775808"), [2**63 - 1, -(2**63)]),
+        (text("0000000000000000000000007", ".0"), [7, 0]),
+        (text("0e99", " 7 "), [0, 7]),
+        (column([Decimal(LARGE), Decimal(5)], pa.decimal128(38, 0)), [LARGE, 5]),
+        (column([Decimal(LARGE), Decimal(5)], pa.decimal128(38, 3)), [LARGE, 5]),
+        (column([LARGE, 5], pa.uint64()), [LARGE, 5]),
+        (column([LARGE, -(2**63)], pa.int64()), [LARGE, -(2**63)]),
+        (column([2.0**53 - 1, -3.0], pa.float64()), [2**53 - 1, -3]),
+    ],
+)
+def test_whole_numbers_are_read_to_the_last_digit(values: pd.Series, expected: list[int]) -> None:
+    assert numbers.is_whole(values).all()
+    assert numbers.to_integers(values).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        text("9223372036854775808"),
+        text("-9223372036854775809"),
+        text("9007199254740993.5"),
+        text("1e19"),
+        text("1e300"),
+        text("1e-99999999999999999999"),
+        text("0.5"),
+        text(None),
+        column([Decimal(2**63)], pa.decimal128(38, 0)),
+        column([Decimal("0.5")], pa.decimal128(38, 1)),
+        column([2**63], pa.uint64()),
+        column([None], pa.uint64()),
+        column([2.0**53], pa.float64()),
+        column([0.5], pa.float64()),
+        column([True], pa.bool_()),
+    ],
+)
+def test_what_is_no_whole_number_of_64_bits_is_not_taken_for_one(values: pd.Series) -> None:
+    assert not numbers.is_whole(values).any()
+
+
+def test_large_numbers_with_many_digits_do_not_pass_as_real() -> None:
+    values = text(str(LARGE), "9007199254740994", "6.02214076e23", "0.1234567890123456789", "x")
+    assert numbers.is_exact(values).tolist() == [False, True, True, True, True]
+    assert numbers.is_exact(column([LARGE, 2**53 + 2], pa.int64())).tolist() == [False, True]
+    assert numbers.is_exact(column([1e300], pa.float64())).all()
+    large = column([Decimal(LARGE), Decimal("0.1")], pa.decimal128(38, 2))
+    assert numbers.is_exact(large).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [
+        (text("12.50", "3", "-0.1"), 2),
+        (text("12", "3"), 0),
+        (text("1.5e-3", "1E2"), 4),
+        (text("1.25e1"), 1),
+        (text("1.50000000000000000000", "2"), 1),
+        (text("1.2345678901234567"), None),
+        (text("0.0000000000000000001"), None),
+        (text("1e-99999999999999999999"), None),
+        (column([0.1, 2.25], pa.float64()), 2),
+        (column([0.1 + 0.2], pa.float64()), None),
+        (column([0.1, 2.25], pa.float32()), 2),
+        (column([1e300], pa.float64()), 0),
+        (column([7], pa.int64()), 0),
+        (column([Decimal("1.50")], pa.decimal128(9, 2)), 2),
+        (pd.Series(np.array([0.5], dtype=np.float16)), 1),
+    ],
+)
+def test_the_decimals_of_a_column_are_those_it_is_written_with(
+    values: pd.Series, places: int | None
+) -> None:
+    assert numbers.places_of(values) == places
+
+
+def test_sums_of_large_whole_numbers_do_not_wrap() -> None:
+    # three of these make 2**62 - 1, and rounding doubles that and adds the size of the group
+    values = np.full(3, (2**62 - 1) // 3)
+    assert integer_centroids(values, ONE_GROUP).tolist() == values.tolist()
+    largest = np.array([2**63 - 1, 2**63 - 1, 2**63 - 2])
+    assert integer_centroids(largest, ONE_GROUP).tolist() == [2**63 - 1] * 3
+    smallest = np.full(3, -(2**63))
+    assert integer_centroids(smallest, ONE_GROUP).tolist() == smallest.tolist()
+
+
+def test_averages_of_decimals_are_exact() -> None:
+    pair = Partition(np.zeros(2, dtype=np.int64), k=2)
+    # in floating point this average is 1.00499...
+    assert decimal_centroids(np.array([1.0, 1.01]), pair, 2).tolist() == [1.01, 1.01]
+    assert decimal_centroids(np.array([0.125, 0.126]), pair, 2).tolist() == [0.13, 0.13]
+    assert decimal_centroids(np.array([1e300, 1e300]), pair, 15).tolist() == [1e300, 1e300]
+    assert str(decimal_centroids(np.array([-0.001, 0.0]), pair, 2)[0]) == "0.0"
+
+
+@pytest.mark.parametrize("places", [0, 2, 7, 15])
+def test_rounding_twice_is_rounding_once_and_leaves_no_more_decimals(places: int) -> None:
+    sizes = np.repeat(10.0 ** np.arange(-3, 20), 200)
+    values = np.random.default_rng(places).normal(size=sizes.size) * sizes
+    rounded = to_places(values, places)
+    assert (to_places(rounded, places) == rounded).all()
+    assert numbers.has_places(pd.Series(rounded), places).all()
+    written = [Decimal(repr(value)).normalize() for value in rounded.tolist()]
+    assert all(value.as_tuple().exponent >= -places for value in written)
+    assert (np.abs(rounded - values) <= 0.5 / 10.0**places + np.spacing(np.abs(values))).all()
+
+
+def test_steps_too_many_to_count_are_not_counted() -> None:
+    values = np.array([[-(2.0**63)], [2.0**63], [0.0]])
+    assert not grid_of(values, scale_of(values), [0], [True]).whole.any()
+    assert grid_of(values / 2**20, scale_of(values), [0], [True]).whole.all()
+
+
+def release_text(request_of: Request, **sections: Any) -> list[str]:
+    """Publish, and read the lines of data.csv."""
+    publication = publish.fn(*candidate(request_of, **sections))
+    return (publication.folder / "data.csv").read_text(encoding="utf-8").splitlines()
+
+
+def test_averages_are_published_with_the_decimals_of_the_source(request_of: Request) -> None:
+    sales = [5.1, 5.62, 6.2, 90.11, 91.25, 95.5, 99.0]
+    rows = [f"{i},z,{i // 3},{value}," for i, value in enumerate(sales)]
+    request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
+    spec = candidate(request_of)[2]
+    assert spec.columns.decimals == {"sales": 2}
+    published = {line.split(",")[2] for line in release_text(request_of)[1:]}
+    assert published == {"5.64", "93.97"}
+    folder = request_of.public / "small" / "2026-Q3"
+    assert "averaged, rounded to 2 decimals" in (folder / "README.md").read_text(encoding="utf-8")
+    assert '"sales": 2' in (folder / "datapackage.json").read_text(encoding="utf-8")
+
+
+def test_declared_decimals_come_before_those_of_the_source(request_of: Request) -> None:
+    assert candidate(request_of)[2].columns.decimals == {"sales": 1}
+    spec = candidate(request_of, columns={"decimals": {"sales": 3}})[2]
+    assert spec.columns.decimals == {"sales": 3}
+
+
+def test_a_source_with_all_digits_is_published_with_all_digits(request_of: Request) -> None:
+    content = request_of.source.read_text(encoding="utf-8").replace("10.5", "10.123456789012345")
+    request_of.source.write_text(content, encoding="utf-8")
+    masked, _, spec, _ = candidate(request_of)
+    assert spec.columns.decimals == {}
+    assert not numbers.has_places(masked["sales"], 10).all()
+
+
+def test_large_whole_numbers_are_published_to_the_last_digit(request_of: Request) -> None:
+    rows = [f"{i},z,{LARGE},1,{LARGE}" for i in range(3)]
+    rows += [f"{i},z,5.0,1,5.0" for i in range(3, 6)]
+    request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
+    assert release_text(request_of)[1:] == ['"z",5,1,"5.0"'] * 3 + [f'"z",{LARGE},1,"{LARGE}"'] * 3
+
+
+def test_large_decimals_of_parquet_are_published_to_the_last_digit(request_of: Request) -> None:
+    exact = pa.array([Decimal(LARGE)] * 3, pa.decimal128(38, 0))
+    table = {"id": [1, 2, 3], "zone": exact, "staff": exact, "sales": [1, 2, 3], "score": exact}
+    pyarrow.parquet.write_table(pa.table(table), request_of.folder / "table.parquet")
+    lines = release_text(request_of, source={"path": "table.parquet"})
+    assert lines[1:] == [f"{LARGE},{LARGE},2,{LARGE}"] * 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "sections", "words"),
+    [
+        (pa.uint64(), {}, "'staff' is declared integer and must hold whole numbers of at most 64"),
+        (pa.float64(), {}, "(of 53 where the file has real numbers); 3 rows break this"),
+        (
+            pa.uint64(),
+            {"columns": {"integers": []}},
+            "'staff' must hold numbers that keep their digits as real numbers",
+        ),
+    ],
+)
+def test_numbers_that_cannot_be_kept_are_refused(
+    request_of: Request, kind: pa.DataType, sections: dict[str, Any], words: str
+) -> None:
+    staff = pa.array([2**64 - 2**11 - 1] * 3, pa.uint64()).cast(kind, safe=False)
+    table = {"id": [1, 2, 3], "zone": staff, "staff": staff, "sales": [1, 2, 3], "score": staff}
+    pyarrow.parquet.write_table(pa.table(table), request_of.folder / "table.parquet")
+    spec = request_of.load(source={"path": "table.parquet"}, **sections)
+    with pytest.raises(DataError) as raised:
+        validate.fn(ingest.fn(spec).frame, spec)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1234567890123456",
+        "1234567890.1234567",
+        "0.12345678901234567",
+        "1e18",
+        "9223372036854775808",
+    ],
+)
+def test_columns_published_as_they_are_keep_every_digit(request_of: Request, value: str) -> None:
+    rows = [f"{i},z,{i},{i},{number}" for i, number in enumerate([value, "5.0", "7"])]
+    request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
+    written = [line.split(",")[3].strip('"') for line in release_text(request_of)[1:]]
+    assert {Decimal(cell) for cell in written} == {Decimal(value), Decimal(5), Decimal(7)}
