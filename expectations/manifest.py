@@ -165,7 +165,9 @@ def decode(content: bytes, attempt: str) -> Manifest:
                 f"a manifest must be in a format that this version reads (1 to {FORMAT}); that of "
                 f"attempt {attempt} is in format {number}: use a later version of microrelease"
             )
-        # format 2 only added to format 1
+        if number == 1:
+            # originals could be computed from its figures of single columns
+            read.get("evaluation", {}).pop("columns", None)
         return Manifest.model_validate(read)
     except (ValueError, AttributeError, RecursionError):
         raise IntegrityError(f"the manifest of attempt {attempt} cannot be read") from None

@@ -240,7 +240,7 @@ def reviewed_specs() -> list[SpecFile]:
 def _dataset(spec: ReleaseSpec) -> set[str]:
     """Name what two specs must not have in common: the dataset, and where it is published."""
     name = spec.release.name
-    return {name, str((spec.publication.public_folder / name).resolve())}
+    return {name, os.path.realpath(spec.publication.public_folder / name)}
 
 
 def _changes(reviewed: Any, used: Any, field: str = "") -> Iterator[Change]:

@@ -127,3 +127,8 @@ class Request:
         from expectations.spec_file import load
 
         return load(self.write(**sections))
+
+
+def faults_in(shown: str) -> list[str]:
+    """Take the lines that tell of faults from what a command showed, without its warnings."""
+    return [line for line in shown.splitlines() if not line.startswith("warning: ")]

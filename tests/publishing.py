@@ -33,7 +33,8 @@ def candidate(request_of: Request, **sections: Any) -> Candidate:
     measured = evaluate.fn(table, masked, groups, spec)
     approval = judge.fn(table, masked, measured, spec).approval
     content = spec.model_dump(mode="json")
-    return masked, approval, spec, {"release": content["release"], "spec": content}
+    record = {"release": content["release"], "spec": content, "started_by": "Ana"}
+    return masked, approval, spec, record
 
 
 def run_release(path: Path, changes: Changes | None = None, **options: Any) -> State[None]:

@@ -1,6 +1,7 @@
 """What a run shows in the Prefect UI: aggregates only."""
 
 import base64
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -163,7 +164,7 @@ def review_text(
 
 def witness_key(register: Path) -> str:
     """Name the artefact that keeps the last line of a register where its owner cannot reach."""
-    return f"register-head-{sha256(str(register.resolve()).encode()).hexdigest()[:12]}"
+    return f"register-head-{sha256(os.path.realpath(register).encode()).hexdigest()[:12]}"
 
 
 def show_head(register: Path, lines: int, head: str) -> None:

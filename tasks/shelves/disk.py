@@ -237,7 +237,7 @@ def existing_part(folder: Path, what: str) -> Path:
     """
     part = folder
     try:
-        while not part.exists() and part != part.parent:
+        while not os.path.lexists(part) and part != part.parent:
             part = part.parent
         # by trying: permissions alone do not tell of read-only or full file systems
         Path(tempfile.mkdtemp(prefix=".microrelease-", dir=part)).rmdir()

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -139,7 +140,7 @@ def _sweep(places: Places) -> None:
 
 def _mark(publication: Publication) -> str:
     """Tell our folders from others, should the staging folder be shared."""
-    public = hashlib.sha256(str(publication.public_folder.resolve()).encode()).hexdigest()
+    public = hashlib.sha256(os.path.realpath(publication.public_folder).encode()).hexdigest()
     return f"microrelease-{public[:8]}-"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from flows.cli import main
 from tasks.shelves.register import Register
-from tests.conftest import ROWS, Request
+from tests.conftest import ROWS, Request, faults_in
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
@@ -95,7 +95,7 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing(
         assert main([command, spec]) == code
         error = capfd.readouterr().err
         assert words in error
-        assert len(error.splitlines()) == 1
+        assert len(faults_in(error)) == 1
         assert "Traceback" not in error
         assert not list(request_of.public.glob("**/*"))
         assert not list(request_of.folder.glob(".*"))

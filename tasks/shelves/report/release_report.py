@@ -185,6 +185,8 @@ def _columns(record: Mapping[str, Any], profile: Profile | None) -> str:
     if "evaluation" not in record or "spec" not in record:
         return ""
     evaluation = Evaluation(**record["evaluation"])
+    if not evaluation.columns:
+        return ""
     names = record["spec"]["columns"]["quasi_identifiers"]
     # an evaluation leaves out quantiles that would tell of fewer than k records
     quantiles = [p for p in QUANTILES if f"quantile_{p}_change" in evaluation.columns[0]]
