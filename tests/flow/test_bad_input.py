@@ -1,5 +1,6 @@
 """Each fault gets one clear sentence and its exit code, and leaves nothing that claims success."""
 
+import gzip
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,30 @@ BAD: dict[str, tuple[Callable[[Request], None], dict[str, Any], int, str]] = {
         {},
         11,
         "without a role in the spec: 1",
+    ),
+    "a record in the header": (
+        spoiled("score\n", '"score\n'),
+        {},
+        11,
+        "cannot be read with delimiter",
+    ),
+    "a compressed file": (
+        lambda r: r.source.write_bytes(gzip.compress(ROWS.encode())),
+        {},
+        11,
+        "it is compressed with gzip",
+    ),
+    "a delimiter outside ASCII": (
+        untouched,
+        {"source": {"delimiter": "§"}},
+        10,
+        "delimiter must be an ASCII character",
+    ),
+    "an encoding of names": (
+        untouched,
+        {"source": {"encoding": "punycode"}},
+        10,
+        "source.encoding: must be a character encoding of files",
     ),
     "duplicate column": (spoiled("sales", "staff"), {}, 11, "stand more than once: 'staff'"),
     "not a number": (spoiled("10.5", "ten"), {}, 11, "'sales' must be numeric; 1 rows"),
@@ -102,6 +127,19 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing(
         if request_of.register.exists():
             events = {entry["event"] for entry in Register(request_of.register).chain().entries}
             assert events == {"started", "failed"}
+
+
+def test_a_record_in_a_header_reaches_neither_message_nor_register(
+    request_of: Request, capfd: pytest.CaptureFixture[str]
+) -> None:
+    header = "id,zone,staff,sales,scoreSECRETPERSON,secretzone\n"
+    request_of.source.write_text(header + "a,z,1,2,3,4\n" * 5, encoding="utf-8")
+    assert main(["run", str(request_of.write())]) == 11
+    shown = capfd.readouterr()
+    files = [path for path in request_of.register.glob("**/*") if path.is_file()]
+    assert files
+    for text in (shown.out, shown.err, *(path.read_text(encoding="utf-8") for path in files)):
+        assert "secret" not in text.lower()
 
 
 def test_a_spec_that_is_no_yaml_says_where(

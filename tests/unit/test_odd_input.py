@@ -58,8 +58,8 @@ def test_columns_without_a_role_are_counted(request_of: Request) -> None:
     )
 
 
-def parquet(request_of: Request, names: dict[str, str] | None = None, **columns: Any) -> Any:
-    """Write the small table as Parquet, with other columns or names, and load a spec for it."""
+def parquet(request_of: Request, **columns: Any) -> dict[str, Any]:
+    """Write the small table as Parquet, with other columns; give the section of a spec for it."""
     table = {
         "id": list("abcdefg"),
         "zone": list("xyxyxyx"),
