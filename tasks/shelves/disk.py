@@ -237,13 +237,22 @@ def existing_part(folder: Path, what: str) -> Path:
     """
     part = folder
     try:
-        while not os.path.lexists(part) and part != part.parent:
+        while not _is_there(part) and part != part.parent:
             part = part.parent
         # by trying: permissions alone do not tell of read-only or full file systems
         Path(tempfile.mkdtemp(prefix=".microrelease-", dir=part)).rmdir()
     except OSError as error:
         raise _unwritable(folder, what, error) from None
     return part
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether anything has that name; a name that no file can have is an error."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _unwritable(folder: Path, what: str, error: OSError) -> StorageError:
