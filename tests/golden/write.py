@@ -1,0 +1,92 @@
+"""Writes a register with every kind of attempt, in the format of today, to be kept as a golden one.
+
+``python -m tests.golden.write FOLDER``: the folder must not be there, and its name stays in the
+manifests for ever.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from algorithms.errors import RejectedError
+from expectations.gate import verdicts
+from expectations.request import Changes, at_hand, settle
+from expectations.review import Decision
+from tasks.ingest import ingest
+from tasks.profile import profile
+from tasks.publish import begin, decide, publish, record_attempt, seal
+from tasks.shelves import provenance
+from tasks.shelves.register import now
+from tasks.validate import validate
+from tests.conftest import Request
+from tests.publishing import candidate
+
+
+def write(folder: Path) -> None:
+    """Publish, repeat, block, fail, approve, reject, revise and seal."""
+    folder.mkdir(parents=True)
+    request_of = Request(folder)
+    for _ in range(2):
+        with attempt(request_of) as made:
+            publish.fn(*made)
+    with attempt(request_of) as (_, _, spec, record, shown):
+        record_attempt(spec, {**record, "decision": "blocked", "reason": "IL is too large"}, shown)
+    with attempt(request_of) as (_, _, spec, record, _):
+        parts = ("attempt", "release", "spec", "spec_file", "changes", "started_by", "started")
+        early = {part: record[part] for part in parts}
+        record_attempt(spec, {**early, "decision": "failed", "reason": "the source is not there"})
+    for period, approved in (("2026-Q4", True), ("2027-Q1", False)):
+        with attempt(request_of, release={"period": period}) as made:
+            held = seal.fn(*made)
+        with suppress(RejectedError):
+            decide.fn(request_of.register, held.attempt, Decision(approved, "Bea", "looked at"))
+    how = {"k": 2, "method": "best", "options": {"iterations": 50}}
+    with attempt(request_of, release={"revision": 1}, microaggregation=how) as made:
+        publish.fn(*made)
+    with attempt(request_of, Changes(il=99.0), release={"period": "2027-Q3"}) as made:
+        seal.fn(*made)
+
+
+@contextmanager
+def attempt(
+    request_of: Request, changes: Changes | None = None, **sections: Any
+) -> Iterator[tuple[Any, ...]]:
+    """Do everything that comes before publication, and tell of it as the release flow does."""
+    made = candidate(request_of, columns={"decimals": {"sales": 1}}, **sections)
+    masked, approval, spec, record = made
+    with at_hand(request_of.path, changes) as named:
+        settled = settle(named, datetime.now(UTC))
+    source = ingest.fn(spec)
+    table = validate.fn(source.frame, spec)
+    running = begin(spec, "Ana")
+    record |= {
+        **settled.record,
+        "attempt": running.attempt,
+        "code": provenance.code(),
+        "environment": provenance.environment(),
+        "started": now(),
+        "ended": now(),
+        "input": {
+            "path": str(spec.source.path),
+            "sha256": source.sha256,
+            "bytes": source.size,
+            "rows": len(source.frame),
+            "columns": len(source.frame.columns),
+        },
+        "evaluation": asdict(approval.evaluation),
+        "gate": [
+            asdict(verdict)
+            for verdict in verdicts(approval.evaluation, spec.gate, spec.microaggregation.k)
+        ],
+        "expectations": [asdict(finding) for finding in table.findings],
+    }
+    yield masked, approval, spec, record, profile.fn(table.frame, masked, spec)
+    running.close()
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
