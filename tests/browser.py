@@ -102,8 +102,11 @@ class Browser:
         self._do(field.fill, text)
 
     def choose(self, label: str, option: str) -> None:
-        """Choose from the list that follows a label, which a page may draw in its own way."""
-        self._do(self._after(label, "self::select").first.select_option, label=option, force=True)
+        """Choose from the list that follows a label, as Prefect draws lists."""
+        button = self._after(label, "self::button[contains(@class, 'select')]").first
+        # a click opens such a list and closes it again
+        self._do(button.press, "ArrowDown")
+        self.click("[class*=select-option]", option)
 
     def _after(self, label: str, kind: str) -> Locator:
         labels = f"(//body//*[not(*) and normalize-space() = {json.dumps(label)}])[1]"
@@ -123,14 +126,14 @@ class Browser:
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
+def browser(*flags: str) -> Iterator[Browser]:
     """Start Chromium with an empty profile."""
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(async_playwright()) as playwright,
     ):
-        launch = partial(playwright.chromium.launch, executable_path=find("Chromium"), args=FLAGS)
-        chromium = portal.call(launch)
+        launch = partial(playwright.chromium.launch, executable_path=find("Chromium"))
+        chromium = portal.call(partial(launch, args=[*FLAGS, *flags]))
         try:
             yield Browser(portal, portal.call(chromium.new_page))
         finally:

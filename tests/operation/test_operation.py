@@ -36,7 +36,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def window(place: Site) -> Iterator[Browser]:
-    with browser() as opened:
+    # drawn without a graphics card, the graph of a run takes a whole core
+    with browser("--disable-3d-apis") as opened:
         place.log_in(opened)
         yield opened
         strangers = [
