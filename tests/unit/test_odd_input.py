@@ -27,6 +27,7 @@ def check(request_of: Request, capsys: pytest.CaptureFixture[str]) -> tuple[int,
 
 
 DAMAGED_HEADERS = [
+    f'id,zone,staff,sales,"score\n{SECRET},007,1,10.5,1\nb",008,2,11.5\n' + "c,8,2,1,2,3,4,5\n" * 3,
     f'id,zone,staff,sales,"score\n{SECRET},007,1,10.5,1\nb,008,2,11.5,2\n',
     f"id,zone,staff,sales,score{SECRET},007,1,10.5,1\nb,008,2,11.5,2,3,4,5,6\n",
     f"id,zone,staff,sales,score {SECRET}\nb,008,2,11.5,2\n",
