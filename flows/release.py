@@ -107,12 +107,13 @@ def _release(spec: ReleaseSpec, dry_run: bool, candidate: bool, outcome: Outcome
     )
     for warning in spec.warnings:
         get_run_logger().warning("%s", warning)
+    if not dry_run:
+        outcome.begin(begin(spec, outcome.record["started_by"]))
     spec.check_repeatable()
     check_places(spec.publication)
     if dry_run:
         _process(spec, dry_run, False, outcome)
         return
-    outcome.begin(begin(spec, outcome.record["started_by"]))
     if candidate or spec.gate.review is not None:
         check_starter(outcome.record["started_by"])
     if not candidate:

@@ -46,9 +46,9 @@ def test_a_run_that_nobody_signed_is_refused_before_any_work(
     state = run_release(spec, started_by=started_by, candidate=candidate)
     assert (state.type.value, state.name) == ("FAILED", "Misspecified")
     assert (state.message or "").endswith("give your name in started_by")
-    assert events(request_of) == ["failed"]
+    assert events(request_of) == ["started", "failed"]
     (attempt,) = (request_of.register / "attempts").iterdir()
-    assert "input" not in Register(request_of.register).manifest(attempt.name)
+    assert Register(request_of.register).manifest(attempt.name).input is None
 
 
 def test_a_spec_that_asks_for_review_needs_a_server_that_stays(request_of: Request) -> None:

@@ -345,7 +345,8 @@ def test_a_scheduled_run_may_be_reviewed_though_nobody_started_it(place: Site) -
         if entry["event"] == "published" and entry["dataset"] == "scheduled"
     )
     manifest = register.manifest(published)
-    assert (manifest["started_by"], manifest["review"]["reviewer"]) == ("the schedule", "Bea")
+    assert manifest.review is not None
+    assert (manifest.started_by, manifest.review.reviewer) == ("the schedule", "Bea")
 
 
 def test_the_audit_flow_names_what_was_altered(place: Site, blocked: FlowRun) -> None:
