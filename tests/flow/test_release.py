@@ -160,7 +160,7 @@ def test_a_budget_in_seconds_is_not_released(
     how = {"method": "best", "options": {"seconds": 0.05}}
     assert run(request_of, microaggregation=how) == 10
     assert "microaggregation.options.seconds: a release must not" in capsys.readouterr().err
-    assert events(request_of) == ["failed"]
+    assert events(request_of) == ["started", "failed"]
     assert not request_of.public.exists()
 
 
