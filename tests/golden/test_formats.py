@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from algorithms import evaluation
 from algorithms.errors import IntegrityError
 from algorithms.measures import MEASURES
 from expectations import manifest as manifests
+from expectations import package as packages
 from expectations.published import verify
 from expectations.recomputed import recompute
 from expectations.review import Decision
@@ -23,23 +25,28 @@ from tasks.shelves.register import Register
 from tests.conftest import Request
 from tests.publishing import candidate, events, folder_of
 
-FORMATS = sorted(Path(__file__).parent.glob("format-*"))
+ARCHIVES = sorted(Path(__file__).parent.glob("format-*.tar.gz"))
 DECISIONS = [
     "published", "unchanged", "blocked", "failed", "sealed", "published", "sealed", "rejected",
     "published", "sealed",
 ]  # fmt: skip
 
 
-@pytest.fixture(params=FORMATS, ids=lambda folder: folder.name)
-def kept(request: pytest.FixtureRequest) -> Path:
-    folder: Path = request.param
+def number_of(archive: Path) -> int:
+    return int(archive.name.split(".")[0].removeprefix("format-"))
+
+
+@pytest.fixture(scope="module", params=ARCHIVES, ids=number_of)
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept") / f"format-{number_of(request.param)}"
+    with tarfile.open(request.param) as archive:
+        archive.extractall(folder, filter="data")
     return folder
 
 
 def test_there_is_a_register_of_every_format_that_was_written() -> None:
-    assert [int(folder.name.split("-")[1]) for folder in FORMATS] == [
-        *range(1, manifests.FORMAT + 1)
-    ]
+    latest = max(manifests.FORMAT, packages.FORMAT)
+    assert [number_of(archive) for archive in ARCHIVES] == list(range(1, latest + 1))
 
 
 def test_every_release_of_a_format_is_still_verified_by_an_audit(kept: Path) -> None:

@@ -1,10 +1,11 @@
-"""Writes a register with every kind of attempt, in the format of today, to be kept as a golden one.
+"""Keeps a register with every kind of attempt, and its public folders, in the format of today.
 
-``python -m tests.golden.write FOLDER``: the folder must not be there, and its name stays in the
-manifests for ever.
+``python -m tests.golden.write FOLDER`` writes them into a folder that must not be there, whose name
+stays in the manifests for ever, and packs them into ``format-N.tar.gz`` beside this file.
 """
 
 import sys
+import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -14,6 +15,7 @@ from typing import Any
 
 from algorithms.errors import RejectedError
 from expectations.gate import verdicts
+from expectations.manifest import FORMAT
 from expectations.request import Changes, at_hand, settle
 from expectations.review import Decision
 from tasks.ingest import ingest
@@ -88,5 +90,18 @@ def attempt(
     running.close()
 
 
+def pack(folder: Path) -> None:
+    """Put everything that was written into one archive, which nothing reformats."""
+    with tarfile.open(Path(__file__).with_name(f"format-{FORMAT}.tar.gz"), "x:gz") as archive:
+        archive.add(folder, arcname=".", filter=_anonymous)
+
+
+def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    return entry
+
+
 if __name__ == "__main__":
     write(Path(sys.argv[1]))
+    pack(Path(sys.argv[1]))
