@@ -34,7 +34,7 @@ def test_a_kill_at_any_file_operation_can_be_recovered_from(tmp_path: Path, name
 def test_a_recovery_can_be_killed_at_any_file_operation(tmp_path: Path, name: str) -> None:
     yard = Yard(_request(tmp_path))
     operation = OPERATIONS[name](yard)
-    for step in every_step(yard, operation, stride=2):
+    for step in every_step(yard, operation, stride=7):
         again = 1
         while yard.kill(yard.recover, again):
             again += 1
