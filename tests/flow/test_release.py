@@ -184,7 +184,7 @@ def test_what_is_cut_along_every_path_is_released_and_rounding_is_told(
     facts = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))["microrelease"]
     assert facts["decimals"] == {"sales": 1}
     assert 0.0 < facts["il_rounding_percent"] < facts["il_percent"]
-    assert "averaged, rounded to 1 decimals" in (folder / "README.md").read_text(encoding="utf-8")
+    assert "averaged, rounded to 1 decimal" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
