@@ -20,6 +20,8 @@ os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="microrelease-tests-")
 atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)
 os.environ["PREFECT_LOGGING_LEVEL"] = "ERROR"
 os.environ["PREFECT_SERVER_LOGGING_LEVEL"] = "CRITICAL"
+# its console handler would keep the stream of the test that was the first to log
+os.environ["PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"] = "CRITICAL"
 
 settings.register_profile(
     "microrelease",
