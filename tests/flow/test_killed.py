@@ -72,7 +72,7 @@ def test_a_killed_release_leaves_only_whole_folders_and_the_next_run_recovers(
     assert state.name == "Published"
     found = audit(request_of.register)
     assert found.faults == found.incomplete == []
-    assert len(found.verified) == len(releases(request_of.public)) > 1
+    assert len(found.verified) == len(releases(request_of.public)) > 0
     assert not staging.exists()
     assert while_writing, "no kill fell into a publication: the test did not test"
     sys.stdout.write(f"{while_writing} kills within a publication, {between_lines} between lines")

@@ -321,8 +321,7 @@ def test_nobody_approves_a_run_of_which_the_starter_is_not_known(request_of: Req
     Decision(False, "Bea", started_by="")
     Decision(True, "Bea", started_by=SCHEDULE)
     masked, approval, spec, record = candidate(request_of)
-    record["spec"] = spec.model_dump(mode="json")
-    held = seal.fn(masked, approval, spec, record)
+    held = seal.fn(masked, approval, spec, {**record, "started_by": ""})
     assert isinstance(held, Candidate)
     with pytest.raises(RefusedError, match="is not known"):
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
