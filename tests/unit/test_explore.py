@@ -225,6 +225,9 @@ def test_a_process_tries_choices_and_reports_faults_in_words(request_of: Request
     assert bad.fault == "k must not exceed the number of rows; got k=500 for 7 rows"
 
 
+@pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels are plain Python in this run"
+)
 def test_compiling_does_not_count_against_a_choice(
     request_of: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
