@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -99,7 +100,14 @@ class Browser:
     def fill(self, label: str, text: str) -> None:
         """Type into the field that follows a label, in place of its content."""
         field = self._after(label, "self::input or self::textarea").filter(visible=True).first
-        self._do(field.fill, text)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            self._do(field.fill, text)
+            # a form that draws itself again meanwhile forgets what was typed
+            time.sleep(0.3)
+            if self._do(field.input_value) == text:
+                return
+        raise AssertionError(f"the field {label!r} did not keep its text")
 
     def choose(self, label: str, option: str) -> None:
         """Choose from the list that follows a label, as Prefect draws lists."""

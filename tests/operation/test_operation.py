@@ -198,8 +198,8 @@ def test_a_release_waits_until_someone_else_approves_it_in_the_browser(
         window.click("button", "Resume")
         window.wait_for("started by Ana, passed its gate")
         window.wait_for("no method could lose less than")
-        window.fill("Reviewer", name)
         window.choose("Decision (Optional)", "approve")
+        window.fill("Reviewer", name)
         window.click("button", "Submit")
 
     answer("ana")
