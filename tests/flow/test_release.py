@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,13 @@ from tests.conftest import Request
 from tests.publishing import events, run_release
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
+
+
+def some_quick(names: Iterable[str], quick: tuple[str, ...], *more: str) -> list[Any]:
+    """List cases of which only some are tried in every run; contract tests try all of them."""
+    return [
+        pytest.param(name, *more, marks=() if name in quick else pytest.mark.slow) for name in names
+    ]
 
 
 def run(request_of: Request, *options: str, **sections: Any) -> int:
@@ -216,7 +224,7 @@ def test_each_column_on_its_own_is_warned_of_and_blocked(
     assert json.loads(manifest.read_text(encoding="utf-8"))["warnings"]
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
+@pytest.mark.parametrize("ordering", some_quick(ORDERINGS, ("npn", "zscore")))
 def test_what_is_cut_along_every_path_is_released_and_rounding_is_told(
     request_of: Request, ordering: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,7 +239,8 @@ def test_what_is_cut_along_every_path_is_released_and_rounding_is_told(
 
 
 @pytest.mark.parametrize(
-    ("method", "file_format"), [("mdav", "parquet"), *((method, "csv") for method in METHODS)]
+    ("method", "file_format"),
+    [("mdav", "parquet"), *some_quick(METHODS, ("best", "imhmi", "mdav"), "csv")],
 )
 def test_the_example_is_released_with_every_method(
     tmp_path: Path, method: str, file_format: str
