@@ -74,10 +74,16 @@ def history(folder: Path, audit: Audit | None = None) -> list[Past]:
 
 
 def latest(pasts: Iterable[Past], dataset: str) -> list[Past]:
-    """Keep the attempts of one dataset that were measured, the last for each period, by period."""
-    measured = {
-        past.period: past for past in pasts if past.dataset == dataset and past.il is not None
-    }
+    """Keep one measured attempt for each period of a dataset, by period.
+
+    It is the one that was published, and the last one where none was.
+    """
+    measured: dict[str, Past] = {}
+    for past in pasts:
+        if past.dataset == dataset and past.il is not None:
+            known = measured.get(past.period)
+            if known is None or known.decision != PUBLISHED:
+                measured[past.period] = past
     return sorted(measured.values(), key=by_period)
 
 

@@ -20,7 +20,7 @@ from expectations.review import Decision
 from tasks.publish import decide, publish, seal
 from tasks.shelves import register as registers
 from tasks.shelves.audit import audit
-from tasks.shelves.history import history
+from tasks.shelves.history import history, latest
 from tasks.shelves.register import Register
 from tests.conftest import Request
 from tests.publishing import candidate, events, folder_of
@@ -67,6 +67,14 @@ def test_the_history_of_a_format_is_still_told(kept: Path) -> None:
     pasts = history(kept / "register")
     assert [past.decision for past in pasts] == DECISIONS
     assert [past.reviewer for past in pasts if past.reviewer] == ["Bea", "Bea"]
+    # a later attempt that was blocked takes nothing back
+    assert [(past.period, past.decision) for past in latest(pasts, "small")] == [
+        ("2026-Q3", "published"),
+        ("2026-Q3, revision 1", "published"),
+        ("2026-Q4", "published"),
+        ("2027-Q1", "rejected"),
+        ("2027-Q3", "sealed"),
+    ]
     assert all(past.k == 3 for past in pasts if past.period == "2026-Q3")
 
 

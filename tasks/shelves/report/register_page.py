@@ -63,7 +63,6 @@ def _dataset(dataset: str, pasts: Sequence[Past]) -> list[page.Html]:
                 "Reviewer",
                 "Files",
                 "When, UTC",
-                "Report",
             ],
             [_row(past) for past in sorted(own, key=by_period, reverse=True)],
             caption=f"Attempts at {dataset}, the latest period first",
@@ -120,7 +119,7 @@ def _row(past: Past) -> tuple[str, ...]:
         else past.status
     )
     return (
-        page.explained(past.period, past.attempt.split("-")[0]),
+        page.explained(past.period, _attempt(past)),
         page.explained(decided, reason) if reason else decided,
         _against(past.il, past.il_ceiling),
         _against(past.dld, past.dld_ceiling),
@@ -129,8 +128,15 @@ def _row(past: Past) -> tuple[str, ...]:
         reviewed,
         status,
         past.time[: len("2026-11-16T08:58")].replace("T", " "),
-        page.Html(f'<a href="{Path(past.report).as_uri()}">report</a>') if past.report else "none",
     )
+
+
+def _attempt(past: Past) -> str:
+    """Give the number of an attempt, as a link to its report if it has one."""
+    number = past.attempt.split("-")[0]
+    if not past.report:
+        return number
+    return page.Html(f'<a href="{Path(past.report).as_uri()}">report {number}</a>')
 
 
 def _spec(past: Past) -> str:
