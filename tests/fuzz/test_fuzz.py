@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     assert approval == Approval(evaluation, spec.gate, spec.microaggregation.k, digest_of(masked))
     if i % PUBLISHED_EVERY:
         return "approved"
-    record = {"release": spec.release.model_dump(mode="json"), "evaluation": vars(evaluation)}
+    record = {"release": spec.release.model_dump(mode="json"), "evaluation": asdict(evaluation)}
     publication = publish.fn(masked, approval, spec, record, drawn)
     for path in (*publication.folder.iterdir(), *publication.manifest.parent.iterdir()):
         if not path.name.startswith("data."):  # columns that are published as they are
