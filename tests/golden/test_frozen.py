@@ -1,0 +1,27 @@
+"""An unchanged spec publishes the same bytes and the same claims for ever."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.golden.frozen import FROZEN, cases, published
+
+KEPT: dict[str, dict[str, Any]] = json.loads(FROZEN.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("name", "sections"), [pytest.param(*case, id=case[0]) for case in cases()]
+)
+def test_a_spec_publishes_what_it_always_did(
+    name: str, sections: dict[str, Any], tmp_path: Path
+) -> None:
+    package, kept = published(tmp_path, sections), KEPT[name]
+    measures, kept_measures = (one["microrelease"].pop("measures") for one in (package, kept))
+    assert measures == pytest.approx(kept_measures, rel=1e-9)
+    assert package == kept
+
+
+def test_every_frozen_release_is_still_made() -> None:
+    assert [name for name, _ in cases()] == list(KEPT)
