@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms._jit import kernel
+from algorithms.jit import kernel
 from algorithms.rounding.centroids import nearest_integer
 from algorithms.rounding.grid import Grid
 from algorithms.types import Integers, Labels, Matrix

@@ -24,7 +24,7 @@ from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix
 from algorithms.utility.il import information_loss
 from benchmarks.tables import heavy_tailed
-from tasks.shelves.report.pictures import as_png, style
+from tasks.reporting.pictures import as_png, style
 from tests.reference.printed import VARIABLE, dataset, printed
 
 TITLE = "## Near the optimum"

@@ -16,13 +16,13 @@ from pathlib import Path
 import yaml
 
 from algorithms.microaggregation import METHODS
-from expectations.spec import ReleaseSpec
-from expectations.spec_file import load
+from expectations.request.spec import ReleaseSpec
+from expectations.request.spec_file import load
 from tasks.explore.cell import Cell, choices, front, recommendation
 from tasks.explore.pictures import loss_by_k, risk_utility_map
 from tasks.explore.workers import working
 from tasks.ingest import ingest
-from tasks.shelves.report.pictures import as_png
+from tasks.reporting.pictures import as_png
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.reference.printed import VARIABLE, columns_used

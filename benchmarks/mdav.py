@@ -22,12 +22,12 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms._scan import COMPACT_BELOW
-from algorithms.microaggregation import pool
 from algorithms.microaggregation.mdav import cut_opposites, mdav
+from algorithms.search import pool
+from algorithms.search.scan import COMPACT_BELOW
 from algorithms.types import Labels, Matrix
 from benchmarks.tables import KINDS, awkward, heavy_tailed
-from tasks.shelves.report.pictures import MARKERS, SERIES, as_png, figure, style
+from tasks.reporting.pictures import MARKERS, SERIES, as_png, figure, style
 
 SIZES = {
     "heavy-tailed": (20_000, 50_000, 100_000, 200_000, 500_000),

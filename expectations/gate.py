@@ -7,7 +7,7 @@ from algorithms.errors import RefusedError
 from algorithms.evaluation import Evaluation
 from algorithms.measure import figure
 from algorithms.measures import MEASURES
-from expectations.spec import Gate
+from expectations.request.spec import Gate
 
 MANDATORY = ("il", "dld")
 

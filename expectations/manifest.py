@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from algorithms.errors import ContractError, IntegrityError
-from expectations.request import Change
+from expectations.request.named import Change
 
 FORMAT = 2
 """The format that is written."""

@@ -14,8 +14,8 @@ from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import get_current_settings
 
 from algorithms.errors import RefusedError
-from tasks.shelves.disk import make_folder, try_lock
-from tasks.shelves.register import Register
+from tasks.store.disk import make_folder, try_lock
+from tasks.store.register import Register
 
 PATIENCE = 60.0
 """Seconds that a run waits for another one of the same dataset."""

@@ -10,16 +10,16 @@ from prefect.client.schemas.objects import State
 from pydantic import Field, ValidationError
 
 from algorithms.errors import ReleaseError, SpecError
-from expectations.request import reviewed_specs
+from expectations.request.named import reviewed_specs
+from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
-from expectations.spec import ReleaseSpec
 from flows.alone import deciding, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Outcome, observers
 from tasks.publish import decide
-from tasks.shelves.candidates import check_waiting
-from tasks.shelves.register import Register
 from tasks.stage import guarded
+from tasks.store.candidates import check_waiting
+from tasks.store.register import Register
 
 
 @flow(

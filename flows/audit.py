@@ -11,13 +11,13 @@ from prefect.client.schemas.sorting import ArtifactSort
 from prefect.states import Completed, Failed
 
 from algorithms.errors import IntegrityError, ReleaseError, SpecError
-from expectations.request import specs_folder
-from expectations.spec_folder import read_all
+from expectations.request.named import specs_folder
+from expectations.request.spec_folder import read_all
 from flows.notify import tell_of
-from tasks.shelves.artefacts import harmless, show_audit, show_head, witness_key
-from tasks.shelves.audit import Audit
-from tasks.shelves.audit import audit as audit_register
+from tasks.reporting.artefacts import harmless, show_audit, show_head, witness_key
 from tasks.stage import guarded, stage
+from tasks.store.audit import Audit
+from tasks.store.audit import audit as audit_register
 
 
 @flow(

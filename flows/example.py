@@ -11,7 +11,7 @@ import pyarrow.parquet
 
 from algorithms.enterprise_survey import RATINGS, REGIONS, SECTORS, survey
 from algorithms.errors import StorageError
-from tasks.shelves.disk import make_folder
+from tasks.store.disk import make_folder
 
 SPEC = Path(__file__).parents[1] / "deployments" / "specs" / "enterprise-survey.yaml"
 LAST_QUARTER = 2026 * 4 + 2

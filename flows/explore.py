@@ -13,8 +13,8 @@ from pydantic import Field
 
 from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
-from expectations.request import NamedSpec, settle
-from expectations.spec import Microaggregation, ReleaseSpec
+from expectations.request.named import NamedSpec, settle
+from expectations.request.spec import Microaggregation, ReleaseSpec
 from flows.alone import end_with_worker
 from flows.notify import tell_of
 from flows.release import due, run_name
@@ -22,7 +22,7 @@ from tasks.explore.cell import Cell, choices, recommendation
 from tasks.explore.outputs import write_map
 from tasks.explore.workers import Workers, working
 from tasks.ingest import ingest
-from tasks.shelves.artefacts import show_map
+from tasks.reporting.artefacts import show_map
 from tasks.stage import guarded, stage
 from tasks.standardise import standardise
 from tasks.validate import validate

@@ -16,8 +16,8 @@ from prefect.flows import Flow
 
 from algorithms.errors import StorageError
 from flows.operation.installation import OUTBOX
-from tasks.shelves.disk import make_folder
-from tasks.shelves.register import now
+from tasks.store.disk import make_folder
+from tasks.store.register import now
 
 BLOCK = "MICRORELEASE_NOTIFY"
 """Environment variable with a Prefect notification block, such as slack-webhook/releases."""

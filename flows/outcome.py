@@ -14,9 +14,9 @@ from algorithms.errors import ReleaseError
 from algorithms.evaluation import Evaluation
 from algorithms.profile import Profile
 from expectations.gate import Verdict
-from expectations.spec import ReleaseSpec
+from expectations.request.spec import ReleaseSpec
 from tasks.publish import Candidate, Publication
-from tasks.shelves.artefacts import (
+from tasks.reporting.artefacts import (
     harmless,
     show_expectations,
     show_head,
@@ -24,7 +24,7 @@ from tasks.shelves.artefacts import (
     show_measures,
     show_summary,
 )
-from tasks.shelves.register import Register, Running, now
+from tasks.store.register import Register, Running, now
 
 
 @dataclass

@@ -9,8 +9,8 @@ from prefect.client.schemas.objects import State
 
 from algorithms.errors import RefusedError, RejectedError, ReleaseError
 from expectations.gate import verdicts
-from expectations.request import NamedSpec, Settled, settle
-from expectations.spec import ReleaseSpec
+from expectations.request.named import NamedSpec, Settled, settle
+from expectations.request.spec import ReleaseSpec
 from flows.alone import alone, deciding, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Outcome, observers
@@ -22,14 +22,14 @@ from tasks.microaggregate import microaggregate
 from tasks.order import order
 from tasks.profile import profile
 from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
+from tasks.reporting.artefacts import progress
 from tasks.round_integers import round_integers
-from tasks.shelves import provenance
-from tasks.shelves.artefacts import progress
-from tasks.shelves.ownership import check_owner
-from tasks.shelves.public_folder import check_places
-from tasks.shelves.register import BLOCKED, FAILED, Register, now
 from tasks.stage import guarded
 from tasks.standardise import standardise
+from tasks.store import provenance
+from tasks.store.ownership import check_owner
+from tasks.store.public_folder import check_places
+from tasks.store.register import BLOCKED, FAILED, Register, now
 from tasks.validate import validate
 
 

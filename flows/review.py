@@ -15,11 +15,11 @@ from prefect.states import Running
 from pydantic import Field
 
 from algorithms.errors import RefusedError, SpecError
+from expectations.request.spec import ReleaseSpec
 from expectations.review import SCHEDULE, Decision, person
-from expectations.spec import ReleaseSpec
 from flows.outcome import Outcome
 from tasks.publish import Candidate
-from tasks.shelves.artefacts import review_text
+from tasks.reporting.artefacts import review_text
 
 POLL_SECONDS = 3
 NOBODY = "nobody"

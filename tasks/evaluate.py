@@ -7,7 +7,7 @@ from algorithms.comparison import Comparison
 from algorithms.evaluation import Evaluation
 from algorithms.types import Partition
 from expectations.codes import codes_of
-from expectations.spec import ReleaseSpec
+from expectations.request.spec import ReleaseSpec
 from tasks.round_integers import unrounded
 from tasks.stage import stage
 from tasks.standardise import matrix_of

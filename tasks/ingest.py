@@ -18,9 +18,9 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from algorithms.errors import DataError
-from expectations.numbers import CERTAIN_DIGITS
-from expectations.published import field_type
-from expectations.spec import Columns, ReleaseSpec, Source
+from expectations.published.verifier import field_type
+from expectations.request.spec import Columns, ReleaseSpec, Source
+from expectations.suites.numbers import CERTAIN_DIGITS
 from tasks.stage import stage
 
 INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"

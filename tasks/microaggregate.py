@@ -5,7 +5,7 @@ from algorithms.microaggregation.best import refine
 from algorithms.microaggregation.partition import partition
 from algorithms.microaggregation.recut import recut
 from algorithms.types import Order, Partition
-from expectations.spec import Microaggregation
+from expectations.request.spec import Microaggregation
 from tasks.stage import stage, watchers
 from tasks.standardise import Standardised
 

@@ -2,7 +2,7 @@
 
 from algorithms.orderings import ORDERINGS
 from algorithms.types import Order
-from expectations.spec import Microaggregation
+from expectations.request.spec import Microaggregation
 from tasks.stage import stage
 from tasks.standardise import Standardised
 

@@ -5,7 +5,7 @@ import pandas as pd
 from algorithms import profile as profiles
 from algorithms.comparison import Comparison
 from algorithms.profile import Profile
-from expectations.spec import ReleaseSpec
+from expectations.request.spec import ReleaseSpec
 from tasks.stage import stage
 from tasks.standardise import matrix_of
 

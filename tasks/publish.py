@@ -11,15 +11,16 @@ from algorithms.profile import Profile
 from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.manifest import Manifest
-from expectations.published import Verification
+from expectations.published.verifier import Verification
+from expectations.request.spec import Publication as PublicationPlaces
+from expectations.request.spec import Release, ReleaseSpec
 from expectations.review import Decision
-from expectations.spec import Publication as PublicationPlaces
-from expectations.spec import Release, ReleaseSpec
-from tasks.shelves import candidates, public_folder
-from tasks.shelves.disk import Folder
-from tasks.shelves.ownership import check_owner
-from tasks.shelves.public_folder import Places, Prepared, held
-from tasks.shelves.register import (
+from tasks.stage import stage
+from tasks.store import candidates, public_folder
+from tasks.store.disk import Folder
+from tasks.store.ownership import check_owner
+from tasks.store.public_folder import Places, Prepared, held
+from tasks.store.register import (
     ABANDONED,
     APPROVED,
     PUBLISHED,
@@ -31,7 +32,6 @@ from tasks.shelves.register import (
     Running,
     now,
 )
-from tasks.stage import stage
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Desk:
 
     def keep(self, record: dict[str, Any], profile: Profile | None) -> None:
         """Keep a manifest of the attempt, and a report of the same figures."""
-        from tasks.shelves.report.release_report import release_report
+        from tasks.reporting.release_report import release_report
 
         manifest = {**record, "attempt": self.attempt}
         self.register.write_manifest(self.root, manifest, release_report(manifest, profile))

@@ -4,7 +4,7 @@ import pandas as pd
 
 from algorithms.rounding.centroids import decimal_centroids, integer_centroids, real_centroids
 from algorithms.types import Partition
-from expectations.spec import Columns
+from expectations.request.spec import Columns
 from tasks.stage import stage
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from algorithms.rounding.grid import Grid, grid_of
 from algorithms.standardisation import scale_of
 from algorithms.types import Matrix
-from expectations.spec import Columns
+from expectations.request.spec import Columns
 from tasks.stage import stage
 
 

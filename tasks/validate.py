@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from algorithms.errors import DataError
-from expectations.numbers import places_of, to_floats, to_integers
-from expectations.require import Finding, require
-from expectations.spec import Columns, ReleaseSpec
+from expectations.request.spec import Columns, ReleaseSpec
+from expectations.suites.numbers import places_of, to_floats, to_integers
+from expectations.suites.require import Finding, require
 from tasks.stage import stage
 
 
@@ -33,7 +33,7 @@ class Validated:
 @stage(name="validate")
 def validate(frame: pd.DataFrame, spec: ReleaseSpec) -> Validated:
     """Hold the table against the input suites."""
-    from expectations.input_suite import input_suite, shape_suite
+    from expectations.suites.input_suite import input_suite, shape_suite
 
     shape = require(shape_suite(spec), frame, DataError, hint=_about_columns(frame, spec.columns))
     values = require(

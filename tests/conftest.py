@@ -126,7 +126,7 @@ class Request:
         return self.path
 
     def load(self, **sections: Any) -> Any:
-        from expectations.spec_file import load
+        from expectations.request.spec_file import load
 
         return load(self.write(**sections))
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from algorithms.errors import RefusedError, RejectedError
-from expectations.published import verify
+from expectations.published.verifier import verify
 from expectations.review import Decision
 from tasks.publish import begin, decide, publish, record_attempt, seal
-from tasks.shelves.audit import audit
-from tasks.shelves.register import Register
+from tasks.store.audit import audit
+from tasks.store.register import Register
 from tests.conftest import Request
 from tests.publishing import candidate
 

@@ -8,9 +8,9 @@ import pandas as pd
 from prefect.client.schemas.objects import State
 
 from expectations.gate import Approval
-from expectations.request import Changes, at_hand
+from expectations.request.named import Changes, at_hand
+from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
-from expectations.spec import ReleaseSpec
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
 from tasks.judge import judge
@@ -18,8 +18,8 @@ from tasks.microaggregate import microaggregate
 from tasks.order import order
 from tasks.publish import decide, publish, seal
 from tasks.round_integers import round_integers
-from tasks.shelves.register import Register
 from tasks.standardise import standardise
+from tasks.store.register import Register
 from tasks.validate import validate
 from tests.conftest import Request
 

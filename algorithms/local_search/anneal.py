@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms._jit import kernel
+from algorithms.jit import kernel
 from algorithms.local_search.groups import (
     FREE,
     RUINED,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms._jit import kernel
 from algorithms.cutting import off_grid
+from algorithms.jit import kernel
 from algorithms.rounding.grid import Grid
 from algorithms.types import Labels, Mask, Matrix
 

@@ -7,8 +7,8 @@ average c, a group that x joins loses m / (m + 1) |x - c|² more, one that x lea
 
 import numpy as np
 
-from algorithms._jit import kernel
 from algorithms.cutting import off_grid
+from algorithms.jit import kernel
 from algorithms.local_search.groups import (
     JOURNAL,
     ROUNDED,

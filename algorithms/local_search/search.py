@@ -5,16 +5,16 @@ import time
 
 import numpy as np
 
-from algorithms._neighbours import neighbours
 from algorithms.cutting import cut_path, cut_whole
 from algorithms.local_search.anneal import anneal, dissolve_everywhere
+from algorithms.local_search.divide import split_large
 from algorithms.local_search.groups import Groups, groups_of
 from algorithms.local_search.moves import descend_everywhere
-from algorithms.microaggregation.divide import split_large
 from algorithms.microaggregation.mdav import mdav
-from algorithms.microaggregation.pool import centroids_of
 from algorithms.microaggregation.recut import recut
 from algorithms.rounding.grid import Grid
+from algorithms.search.neighbours import neighbours
+from algorithms.search.pool import centroids_of
 from algorithms.types import Labels, Matrix, Partition, Watch
 
 HOT, COLD = 0.15, 0.005

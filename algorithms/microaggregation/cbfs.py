@@ -1,7 +1,7 @@
 """CBFS, centroid-based fixed size."""
 
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Growth, Pool
+from algorithms.search.pool import Growth, Pool
 from algorithms.types import Labels, Matrix
 
 

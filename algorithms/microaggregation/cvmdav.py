@@ -5,7 +5,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Pool
+from algorithms.search.pool import Pool
 from algorithms.types import Labels, Matrix
 
 

@@ -1,9 +1,9 @@
 """DBA-2, density-based algorithm, both stages."""
 
+from algorithms.local_search.dissolve import dissolve_and_split
 from algorithms.microaggregation.dba1 import dba1
 from algorithms.microaggregation.mdav1 import mdav1
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.refine import dissolve_and_split
 from algorithms.types import Labels, Matrix
 
 

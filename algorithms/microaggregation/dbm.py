@@ -6,11 +6,11 @@ import numpy as np
 from annotated_types import Gt
 from scipy.spatial import cKDTree
 
-from algorithms._jit import kernel
-from algorithms._kernels import squared_distances
-from algorithms.microaggregation.divide import split_large
+from algorithms.jit import kernel
+from algorithms.local_search.divide import split_large
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
+from algorithms.search.kernels import squared_distances
 from algorithms.types import Labels, Matrix
 
 NOISE = -1

@@ -6,8 +6,8 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from algorithms._jit import kernel
-from algorithms.microaggregation.divide import split_until_small
+from algorithms.jit import kernel
+from algorithms.local_search.divide import split_until_small
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
 from algorithms.types import Labels, Matrix

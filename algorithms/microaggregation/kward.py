@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from algorithms._jit import kernel
-from algorithms.microaggregation.divide import split_until_small
+from algorithms.jit import kernel
+from algorithms.local_search.divide import split_until_small
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Pool
+from algorithms.search.pool import Pool
 from algorithms.types import Labels, Matrix
 
 

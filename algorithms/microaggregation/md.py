@@ -3,7 +3,7 @@
 from typing import Literal
 
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Growth, Pool
+from algorithms.search.pool import Growth, Pool
 from algorithms.types import Labels, Matrix
 
 

@@ -1,8 +1,8 @@
 """MDAV-2, MDAV-1 with a second stage."""
 
+from algorithms.local_search.dissolve import dissolve_and_split
 from algorithms.microaggregation.mdav1 import mdav1
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.refine import dissolve_and_split
 from algorithms.types import Labels, Matrix
 
 

@@ -2,7 +2,7 @@
 
 from algorithms.microaggregation.mdav import cut_opposites
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Pool
+from algorithms.search.pool import Pool
 from algorithms.types import Labels, Matrix
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from algorithms._jit import kernel
-from algorithms.microaggregation.divide import split_large
+from algorithms.jit import kernel
+from algorithms.local_search.divide import split_large
 from algorithms.microaggregation.md import form_groups
 from algorithms.microaggregation.method import Method
 from algorithms.types import Labels, Matrix

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from algorithms._jit import kernel
-from algorithms._kernels import squared_distances
+from algorithms.jit import kernel
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Pool
+from algorithms.search.kernels import squared_distances
+from algorithms.search.pool import Pool
 from algorithms.types import Labels, Matrix
 
 

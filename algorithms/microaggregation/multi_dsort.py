@@ -5,12 +5,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms._jit import kernel
-from algorithms._scan import COMPACT_BELOW
+from algorithms.jit import kernel
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Pool
 from algorithms.microaggregation.ps import cut_ends
 from algorithms.orderings.rank_sum import ranks_of
+from algorithms.search.pool import Pool
+from algorithms.search.scan import COMPACT_BELOW
 from algorithms.types import Labels, Matrix
 
 BLOCK = 1024

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Growth, Pool
+from algorithms.search.pool import Growth, Pool
 from algorithms.types import Labels, Matrix, Order
 
 

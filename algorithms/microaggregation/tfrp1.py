@@ -3,7 +3,7 @@
 import numpy as np
 
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.pool import Pool
+from algorithms.search.pool import Pool
 from algorithms.types import Labels, Matrix
 
 

@@ -1,7 +1,7 @@
 """TFRP-2, two fixed reference points, both stages."""
 
+from algorithms.local_search.dissolve import dissolve_and_split
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.refine import dissolve_and_split
 from algorithms.microaggregation.tfrp1 import tfrp1
 from algorithms.types import Labels, Matrix
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from algorithms._jit import kernel
-from algorithms.microaggregation.pool import Pool, centroids_of
+from algorithms.jit import kernel
 from algorithms.orderings.npn import nearest_next
+from algorithms.search.pool import Pool, centroids_of
 from algorithms.types import Labels, Matrix, Order
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms._jit import kernel
+from algorithms.jit import kernel
 from algorithms.orderings.ordering import Ordering
 from algorithms.types import Matrix, Order
 

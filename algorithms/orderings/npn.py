@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from algorithms._jit import kernel
-from algorithms._tree import build, nearest, remove
-from algorithms.microaggregation.pool import Pool
+from algorithms.jit import kernel
 from algorithms.orderings.ordering import Ordering
+from algorithms.search.pool import Pool
+from algorithms.search.tree import build, nearest, remove
 from algorithms.types import Matrix, Order
 
 

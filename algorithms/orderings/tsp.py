@@ -5,11 +5,11 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Le
 
-from algorithms._jit import kernel
-from algorithms._tree import build, nearest
 from algorithms.cutting import cut_path
+from algorithms.jit import kernel
 from algorithms.orderings.npn import npn
 from algorithms.orderings.ordering import Ordering
+from algorithms.search.tree import build, nearest
 from algorithms.types import Labels, Mask, Matrix, Order
 
 NEIGHBOURS = 8

@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from algorithms._jit import kernel
 from algorithms.comparison import Codes, Comparison
+from algorithms.jit import kernel
 from algorithms.measure import Measure
 from algorithms.types import Integers, Labels, Matrix
 

@@ -1,9 +1,9 @@
 """How much better anyone could do."""
 
+from algorithms.bounds.column_generation import LARGEST_TABLE, group_bound
+from algorithms.bounds.distances import neighbour_bound, weighted_bound
 from algorithms.comparison import Comparison
 from algorithms.measure import Certified, Measure
-from algorithms.utility.bounds import neighbour_bound, weighted_bound
-from algorithms.utility.certify import LARGEST_TABLE, group_bound
 from algorithms.utility.il import information_loss
 
 CERTIFY_ROUNDS = 400

@@ -21,8 +21,8 @@ from prefect.settings import get_current_settings
 
 from algorithms import errors
 from algorithms.errors import ReleaseError, SpecError
-from expectations.request import specs_folder
-from expectations.spec_folder import read_all
+from expectations.request.named import specs_folder
+from expectations.request.spec_folder import read_all
 from flows.operation.installation import FILE, POOL, ROOT
 
 FLOWS = ("release", "explore", "audit", "approve")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from expectations import privacy
-from expectations.request import SPECS, specs_folder
-from tasks.shelves.disk import make_folder
+from expectations.request.named import SPECS, specs_folder
+from tasks.store.disk import make_folder
 
 HOME = "MICRORELEASE_HOME"
 DATABASE = "MICRORELEASE_DATABASE"

@@ -16,10 +16,10 @@ from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 
 from algorithms.errors import IntegrityError, ReleaseError, StorageError
-from expectations.request import specs_folder
-from expectations.spec_folder import read_all
+from expectations.request.named import specs_folder
+from expectations.request.spec_folder import read_all
 from flows.operation.installation import POOL
-from tasks.shelves.register import Register
+from tasks.store.register import Register
 
 
 @dataclass

@@ -17,7 +17,7 @@ from pathlib import Path
 from algorithms.errors import RefusedError, ReleaseError
 from flows.operation.installation import FILE, POOL, ROOT, Installation
 from flows.operation.log import Hearer, Log
-from tasks.shelves.disk import try_lock
+from tasks.store.disk import try_lock
 
 SECONDS_TO_START = 180.0
 SECONDS_TO_STOP = 30.0

@@ -12,7 +12,7 @@ from algorithms.evaluation import Evaluation
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.gate import Verdict, verdicts
-from expectations.spec import Microaggregation, ReleaseSpec
+from expectations.request.spec import Microaggregation, ReleaseSpec
 from tasks.evaluate import evaluate
 from tasks.microaggregate import microaggregate
 from tasks.order import order

@@ -9,10 +9,10 @@ import yaml
 
 from algorithms.errors import RefusedError
 from algorithms.measures import MEASURES
-from expectations.spec import ReleaseSpec
+from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, best, recommendation
 from tasks.explore.table import csv_of
-from tasks.shelves.disk import make_folder
+from tasks.store.disk import make_folder
 
 PAGE, TABLE = "map.html", "choices.csv"
 PICTURES = ("map", "il-by-k")
@@ -23,7 +23,7 @@ def write_map(cells: Sequence[Cell], spec: ReleaseSpec, folder: Path) -> None:
     # matplotlib takes a while to import, and only this needs it
     from tasks.explore.page import map_page
     from tasks.explore.pictures import loss_by_k, risk_utility_map
-    from tasks.shelves.report.pictures import as_png, as_svg
+    from tasks.reporting.pictures import as_png, as_svg
 
     make_folder(folder, "the folder of the map")
     drawings = (risk_utility_map(cells, spec), loss_by_k(cells, spec))

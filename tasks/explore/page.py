@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from algorithms.measures import MEASURES
-from expectations.spec import ReleaseSpec
+from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, best, front, recommendation
 from tasks.explore.outputs import measured_names
-from tasks.shelves.report import page
+from tasks.reporting import page
 
 MAIN = ("il", "rounding", "dld", "within_records", "reidentified_best", "il_over_bound")
 """Measures in the first table; all are in the second."""

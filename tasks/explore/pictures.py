@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from expectations.spec import ReleaseSpec
+from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, best, front
-from tasks.shelves.report.pictures import INK, LINE, MARKERS, SERIES, figure, style
+from tasks.reporting.pictures import INK, LINE, MARKERS, SERIES, figure, style
 
 NAMED = len(SERIES)
 """Methods that get a colour of their own; more could not be told apart."""

@@ -12,11 +12,11 @@ from queue import SimpleQueue
 
 import pandas as pd
 
-from algorithms._jit import compiling
 from algorithms.errors import ReleaseError
+from algorithms.jit import compiling
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
-from expectations.spec import Microaggregation, ReleaseSpec
+from expectations.request.spec import Microaggregation, ReleaseSpec
 from tasks.explore.cell import Cell, timed, try_choice
 from tasks.stage import guarded
 from tasks.standardise import Standardised

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import great_expectations  # noqa: F401 - imported before the fork, so that the loop starts at once
 
-import expectations.input_suite
-import expectations.output_suite  # noqa: F401
-from expectations.request import Changes
+import expectations.suites.input_suite
+import expectations.suites.output_suite  # noqa: F401
+from expectations.request.named import Changes
 from tests.publishing import run_release
 
 

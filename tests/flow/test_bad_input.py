@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flows.cli import main
-from tasks.shelves.register import Register
+from tasks.store.register import Register
 from tests.conftest import ROWS, Request, faults_in
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]

@@ -8,7 +8,7 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
-from expectations.spec_file import load
+from expectations.request.spec_file import load
 from flows.cli import main
 from tests.conftest import Request
 

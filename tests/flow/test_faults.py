@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from expectations.request import SPECS
+from expectations.request.named import SPECS
 from flows.audit import audit
 from tests.conftest import Request
 from tests.publishing import folder_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from expectations.published import verify
-from tasks.shelves.audit import audit
+from expectations.published.verifier import verify
+from tasks.store.audit import audit
 from tests.conftest import Request
 from tests.flow.release_loop import run_for_ever
 from tests.publishing import run_release

@@ -15,10 +15,10 @@ from algorithms.evaluation import PUBLIC
 from algorithms.measure import figure
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
-from expectations.published import checksums, verify
+from expectations.published.verifier import checksums, verify
 from flows.cli import main
-from tasks.shelves import public_folder
-from tasks.shelves.audit import audit
+from tasks.store import public_folder
+from tasks.store.audit import audit
 from tests.conftest import Request
 from tests.publishing import events, run_release
 

@@ -13,14 +13,14 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Failed
 
 from algorithms.errors import SpecError, StorageError
-from expectations.request import SPECS
+from expectations.request.named import SPECS
 from flows import notify as notify_module
 from flows.audit import audit
 from flows.cli import main
 from flows.notify import BLOCK, tell
 from flows.operation.installation import OUTBOX
 from flows.review import check_answerable
-from tasks.shelves.register import Register
+from tasks.store.register import Register
 from tests.conftest import Request
 from tests.publishing import events, folder_of, run_release
 

@@ -14,10 +14,10 @@ from prefect.client.schemas.objects import State
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.states import Completed, Paused, Scheduled
 
-from expectations.request import SPECS
+from expectations.request.named import SPECS
 from flows.cli import main
 from flows.operation.installation import POOL
-from tasks.shelves.register import Register
+from tasks.store.register import Register
 from tests.conftest import Request
 
 pytestmark = pytest.mark.flow

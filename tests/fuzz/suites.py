@@ -7,9 +7,9 @@ import great_expectations as gx
 import pandas as pd
 
 from algorithms.errors import ReleaseError
-from expectations import numbers
 from expectations.digest import digest_of
-from expectations.require import Finding
+from expectations.suites import numbers
+from expectations.suites.require import Finding
 
 Rows = int | None
 
@@ -54,7 +54,7 @@ MET: dict[str, Callable[[Any, pd.DataFrame], bool]] = {
 def light_require(
     suite: gx.ExpectationSuite, frame: pd.DataFrame, otherwise: type[ReleaseError], hint: str = ""
 ) -> tuple[Finding, ...]:
-    """Check a table as `expectations.require.require` does."""
+    """Check a table as `expectations.suites.require.require` does."""
     findings = []
     for rule in suite.expectations:
         kind, words = type(rule).__name__, rule.meta["rule"]

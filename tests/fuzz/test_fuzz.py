@@ -19,9 +19,9 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.digest import digest_of
 from expectations.gate import Approval
-from expectations.require import Finding, require
-from expectations.spec_file import load
-from flows.cli import main
+from expectations.request.spec_file import load
+from expectations.suites.require import Finding, require
+from flows.cli.app import main
 from tasks import judge as judge_stage
 from tasks import validate as validate_stage
 from tasks.evaluate import evaluate
@@ -230,7 +230,7 @@ def test_damaged_specs_are_read_or_refused(
 
 
 def test_rules_without_great_expectations_find_the_same(request_of: Request) -> None:
-    from expectations.input_suite import input_suite
+    from expectations.suites.input_suite import input_suite
 
     checked: list[tuple[Finding, ...]] = []
     for i in range(40):

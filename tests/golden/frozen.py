@@ -151,7 +151,7 @@ def frozen_request(folder: Path) -> Request:
 
 
 def published(folder: Path, sections: dict[str, Any]) -> dict[str, Any]:
-    """Publish a frozen spec, and give the description of the folder, with the hashes of its data."""
+    """Publish a frozen spec; give the description of its folder, with the hashes of its data."""
     public = publish_all(frozen_request(folder), **sections)
     package: dict[str, Any] = json.loads((public / "datapackage.json").read_bytes())
     # both files have one schema

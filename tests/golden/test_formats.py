@@ -13,15 +13,15 @@ from algorithms import evaluation
 from algorithms.errors import IntegrityError
 from algorithms.measures import MEASURES
 from expectations import manifest as manifests
-from expectations import package as packages
-from expectations.published import verify
-from expectations.recomputed import recompute
+from expectations.published import claims as packages
+from expectations.published.recomputed import recompute
+from expectations.published.verifier import verify
 from expectations.review import Decision
 from tasks.publish import decide, publish, seal
-from tasks.shelves import register as registers
-from tasks.shelves.audit import audit
-from tasks.shelves.history import history, latest
-from tasks.shelves.register import Register
+from tasks.store import register as registers
+from tasks.store.audit import audit
+from tasks.store.history import history, latest
+from tasks.store.register import Register
 from tests.conftest import Request
 from tests.publishing import candidate, events, folder_of
 
@@ -94,7 +94,7 @@ def test_a_measure_that_is_added_later_is_not_demanded_of_earlier_releases(
     monkeypatch.setattr("algorithms.evaluation.PUBLIC", evaluation.PUBLIC | {"added"})
     assert audit(published.register).faults == []
     # and its figure in what is made today makes no other release of it
-    monkeypatch.setattr("tasks.shelves.public_folder.MEASURES", {**MEASURES, "added": added})
+    monkeypatch.setattr("tasks.store.public_folder.MEASURES", {**MEASURES, "added": added})
     monkeypatch.setattr("expectations.gate.MEASURES", {**MEASURES, "added": added})
     assert publish.fn(*candidate(published)).unchanged
 
@@ -103,7 +103,7 @@ def test_a_page_that_is_worded_otherwise_makes_no_other_release(
     published: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = (folder_of(published) / "methodology.html").read_bytes()
-    monkeypatch.setattr("tasks.shelves.public_folder.methodology", lambda *_: "other words")
+    monkeypatch.setattr("tasks.store.public_folder.methodology", lambda *_: "other words")
     assert publish.fn(*candidate(published)).unchanged
     assert (folder_of(published) / "methodology.html").read_bytes() == before
     assert audit(published.register).faults == []

@@ -16,13 +16,13 @@ from typing import Any
 from algorithms.errors import RejectedError
 from expectations.gate import verdicts
 from expectations.manifest import FORMAT
-from expectations.request import Changes, at_hand, settle
+from expectations.request.named import Changes, at_hand, settle
 from expectations.review import Decision
 from tasks.ingest import ingest
 from tasks.profile import profile
 from tasks.publish import begin, decide, publish, record_attempt, seal
-from tasks.shelves import provenance
-from tasks.shelves.register import now
+from tasks.store import provenance
+from tasks.store.register import now
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.publishing import candidate

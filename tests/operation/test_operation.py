@@ -16,12 +16,12 @@ from prefect.exceptions import PrefectHTTPStatusError
 from prefect.states import AwaitingRetry
 from prefect.workers.process import ProcessJobConfiguration
 
-from expectations.published import verify
-from expectations.spec_file import load
+from expectations.published.verifier import verify
+from expectations.request.spec_file import load
 from flows.cli import main
 from flows.operation.installation import POOL
-from tasks.shelves.audit import audit
-from tasks.shelves.register import Register
+from tasks.store.audit import audit
+from tasks.store.register import Register
 from tests.browser import Browser, browser
 from tests.operation.site import Site, site
 

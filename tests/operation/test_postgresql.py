@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from expectations.published import verify
+from expectations.published.verifier import verify
 from tests.operation.site import Site, site
 from tests.tools import find
 

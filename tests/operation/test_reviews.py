@@ -11,9 +11,9 @@ import pytest
 import yaml
 from prefect.client.schemas.actions import DeploymentUpdate
 
-from expectations.published import verify
-from tasks.shelves.audit import audit
-from tasks.shelves.register import Register
+from expectations.published.verifier import verify
+from tasks.store.audit import audit
+from tasks.store.register import Register
 from tests.operation.site import Site, site
 
 pytestmark = [pytest.mark.operation, pytest.mark.slow]

@@ -2,9 +2,9 @@
 
 import pytest
 
+from algorithms.bounds.column_generation import group_bound
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.partition import partition
-from algorithms.utility.certify import group_bound
 from algorithms.utility.il import sum_of_squares
 from benchmarks.frontier import best_prints, proven_bounds
 from tests.oracles.search import total_loss

@@ -2,7 +2,7 @@
 
 import pytest
 
-from algorithms.utility.bounds import neighbour_bound, weighted_bound
+from algorithms.bounds.distances import neighbour_bound, weighted_bound
 from algorithms.utility.il import sum_of_squares
 from tests.reference.printed import dataset, printed
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.microaggregation import METHODS, pool
+from algorithms.microaggregation import METHODS
+from algorithms.search import pool
 from tests.reference.printed import dataset
 
 pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]

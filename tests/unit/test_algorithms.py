@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import _jit
+from algorithms import jit
 from algorithms.comparison import Comparison
 from algorithms.enterprise_survey import survey
 from algorithms.errors import ContractError, DataError, SpecError
@@ -17,9 +17,9 @@ from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
 from algorithms.microaggregation.partition import partition
-from algorithms.microaggregation.pool import Pool
 from algorithms.risk.dld import Linkage, distance_linkage
 from algorithms.rounding.centroids import integer_centroids, real_centroids
+from algorithms.search.pool import Pool
 from algorithms.standardisation import scale_of, standardise
 from algorithms.types import Labels, Matrix, Partition
 from algorithms.utility.il import information_loss
@@ -223,7 +223,7 @@ def test_kernels_are_kept_elsewhere_where_the_home_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    assert "microrelease-kernels-" in _jit._cache_folder()
+    assert "microrelease-kernels-" in jit._cache_folder()
 
 
 @given(x=matrices(least=2))

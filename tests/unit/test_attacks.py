@@ -22,15 +22,15 @@ from algorithms.errors import (
     SpecError,
     StorageError,
 )
-from expectations.published import FILES, checksums, verify
+from expectations.published.verifier import FILES, checksums, verify
 from expectations.review import Decision
 from tasks import publish as publishing
 from tasks.publish import begin, decide, publish, record_attempt, seal
-from tasks.shelves import candidates, public_folder
-from tasks.shelves.audit import audit
-from tasks.shelves.disk import Folder
-from tasks.shelves.history import history
-from tasks.shelves.register import Register
+from tasks.store import candidates, public_folder
+from tasks.store.audit import audit
+from tasks.store.disk import Folder
+from tasks.store.history import history
+from tasks.store.register import Register
 from tests.conftest import Request
 from tests.publishing import candidate, events, folder_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.microaggregation import pool
+from algorithms.search import pool
 from benchmarks import page
 from benchmarks.mdav import Row, _growth, trees_from
 from benchmarks.tables import KINDS, awkward

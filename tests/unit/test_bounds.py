@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import _neighbours
+from algorithms.bounds.distances import neighbour_bound, weighted_bound
+from algorithms.search import neighbours
 from algorithms.types import Matrix
-from algorithms.utility.bounds import neighbour_bound, weighted_bound
 from tests.oracles import bounds as oracle
 from tests.problems import problems
 
@@ -60,8 +60,8 @@ def test_the_neighbour_bound_equals_its_slow_twin(problem: tuple[Matrix, int]) -
 def test_neighbours_are_found_across_leaves_and_blocks(
     k: int, digits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_neighbours, "LEAF", 16)
-    monkeypatch.setattr(_neighbours, "BLOCK", 2000)
+    monkeypatch.setattr(neighbours, "LEAF", 16)
+    monkeypatch.setattr(neighbours, "BLOCK", 2000)
     x = np.random.default_rng(k).lognormal(size=(150, 3)).round(digits)
     expected = oracle.neighbour_bound(x, k)
     assert neighbour_bound(x, k) == pytest.approx(expected, rel=1e-12)

@@ -6,12 +6,13 @@ import os
 import numpy as np
 import pytest
 
+from algorithms.bounds import column_generation
+from algorithms.bounds.column_generation import group_bound
+from algorithms.bounds.pricing import all_squares, answer, guess
 from algorithms.comparison import Comparison
 from algorithms.evaluation import evaluate
 from algorithms.types import Matrix
-from algorithms.utility import certificate, certify
-from algorithms.utility.certify import group_bound
-from algorithms.utility.pricing import all_squares, answer, guess
+from algorithms.utility import certificate
 from tests.oracles import bounds as oracle
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -29,7 +30,7 @@ def answered(
     x: Matrix, k: int, prices: Matrix, work: int
 ) -> tuple[Matrix, Matrix, list[list[int]]]:
     squares = all_squares(x)
-    _, sums = certify._nearest(squares, k)
+    _, sums = column_generation._nearest(squares, k)
     group = np.zeros(2 * k - 1, dtype=np.int64)
     found, proven, groups = [], [], []
     for row in range(len(x)):
@@ -78,7 +79,7 @@ def test_guesses_are_groups_that_fall_short(k: int) -> None:
             prices = some_prices(x, k, seed)
             least = min(oracle.shortfalls(x, k, prices))
             squares = all_squares(x)
-            near, _ = certify._nearest(squares, k)
+            near, _ = column_generation._nearest(squares, k)
             members, sizes = np.zeros((9, 2 * k - 1), dtype=np.int64), np.zeros(9, dtype=np.int64)
             guess(squares, near, prices, k, members, sizes)
             for row in np.flatnonzero(sizes):
@@ -113,8 +114,8 @@ def test_what_is_found_in_no_time_is_a_bound_too(monkeypatch: pytest.MonkeyPatch
     # time runs out when prices have been found, when they are tested, and after that
     for ticks in range(1, 8):
         clock = itertools.chain([0.0] * ticks, itertools.repeat(2.0))
-        monkeypatch.setattr(certify.time, "monotonic", lambda clock=clock: next(clock))
-        monkeypatch.setattr(certify, "search", lambda *given, **_: given[1])
+        monkeypatch.setattr(column_generation.time, "monotonic", lambda clock=clock: next(clock))
+        monkeypatch.setattr(column_generation, "search", lambda *given, **_: given[1])
         found, _ = group_bound(x, 2, 1.0)
         assert 0.0 < found <= least
 
@@ -124,16 +125,16 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_work(
 ) -> None:
     x = np.random.default_rng(1).normal(size=(12 if COMPILED else 8, 2))
     full, _ = group_bound(x, 3, LONG)
-    monkeypatch.setattr(certify, "WORK", 1)
+    monkeypatch.setattr(column_generation, "WORK", 1)
     assert group_bound(x, 3, LONG)[0] == pytest.approx(full, rel=2e-4)
-    monkeypatch.setattr(certify, "MOST", 1)
+    monkeypatch.setattr(column_generation, "MOST", 1)
     assert 0.0 < group_bound(x, 3, LONG)[0] <= full * (1.0 + 2e-4)
 
 
 def test_groups_that_are_not_guessed_are_found_by_search(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(1).normal(size=(12 if COMPILED else 8, 2))
     full, few = group_bound(x, 3, LONG)
-    monkeypatch.setattr(certify, "PATIENCE", 0)
+    monkeypatch.setattr(column_generation, "PATIENCE", 0)
     found, more = group_bound(x, 3, LONG)
     assert found == pytest.approx(full, rel=2e-4)
     assert more > few

@@ -9,12 +9,12 @@ import pytest
 
 from algorithms.errors import ContractError, DataError, RefusedError
 from algorithms.evaluation import Evaluation
-from expectations import numbers
 from expectations.digest import digest_of
 from expectations.gate import Approval, verdicts
-from expectations.numbers import has_places
-from expectations.require import require
-from expectations.spec import Ceilings, Floors, Gate, ReleaseSpec
+from expectations.request.spec import Ceilings, Floors, Gate, ReleaseSpec
+from expectations.suites import numbers
+from expectations.suites.numbers import has_places
+from expectations.suites.require import require
 from tests.conftest import Request
 
 TEXT = pd.ArrowDtype(pa.string())
@@ -90,7 +90,7 @@ def good_input() -> pd.DataFrame:
 
 
 def check_input(frame: pd.DataFrame, spec: ReleaseSpec) -> int:
-    from expectations.input_suite import input_suite, shape_suite
+    from expectations.suites.input_suite import input_suite, shape_suite
 
     found = require(shape_suite(spec), frame, DataError)
     return len(found + require(input_suite(spec), frame, DataError, hint="mend it"))
@@ -138,7 +138,7 @@ def test_all_broken_rules_are_reported_at_once(request_of: Request) -> None:
 
 
 def test_a_check_that_cannot_run_is_our_fault(request_of: Request) -> None:
-    from expectations.input_suite import input_suite
+    from expectations.suites.input_suite import input_suite
 
     with pytest.raises(ContractError, match="the check could not be run"):
         require(input_suite(request_of.load()), good_input().drop(columns="sales"), DataError)
@@ -177,7 +177,7 @@ def masked() -> pd.DataFrame:
 def test_an_output_that_breaks_a_promise_is_caught(
     request_of: Request, change: Any, words: str
 ) -> None:
-    from expectations.output_suite import output_suite
+    from expectations.suites.output_suite import output_suite
 
     suite = output_suite(request_of.load(columns={"decimals": {"sales": 1}}), good_input())
     with pytest.raises(ContractError) as raised:
@@ -191,7 +191,7 @@ def test_decimals_are_counted_as_far_as_a_number_has_any() -> None:
 
 
 def test_a_good_output_meets_every_expectation(request_of: Request) -> None:
-    from expectations.output_suite import output_suite
+    from expectations.suites.output_suite import output_suite
 
     suite = output_suite(request_of.load(columns={"decimals": {"sales": 1}}), good_input())
     assert all(finding.met for finding in require(suite, masked(), ContractError))

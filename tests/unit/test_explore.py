@@ -11,12 +11,12 @@ import pytest
 import yaml
 from numba.core import event
 
-from algorithms._jit import compiling
 from algorithms.errors import RefusedError, SpecError
 from algorithms.evaluation import Evaluation
+from algorithms.jit import compiling
 from expectations.gate import verdicts
-from expectations.spec import Microaggregation
-from expectations.spec_file import load
+from expectations.request.spec import Microaggregation
+from expectations.request.spec_file import load
 from flows.explore import _ks
 from tasks.explore import workers
 from tasks.explore.cell import Cell, best, choices, front, recommendation, try_choice
@@ -25,7 +25,7 @@ from tasks.explore.page import map_page
 from tasks.explore.table import csv_of, rows_of
 from tasks.explore.workers import working
 from tasks.ingest import ingest
-from tasks.shelves.report.page import Html
+from tasks.reporting.page import Html
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request

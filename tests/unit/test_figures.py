@@ -17,7 +17,7 @@ from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix, Partition
 from algorithms.utility.moments import QUANTILES, quantile_changes
 from expectations.gate import verdicts
-from expectations.spec import Ceilings, Floors, Gate
+from expectations.request.spec import Ceilings, Floors, Gate
 
 K, SEEDS = 3, 20
 SHARES = [percent / 100.0 for percent in QUANTILES]

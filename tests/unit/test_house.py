@@ -13,7 +13,7 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.references import PAPERS
 from algorithms.registry import Registry
-from flows.measures_page import measures_page
+from flows.cli.measures_page import measures_page
 
 ROOT = Path(__file__).parents[2]
 NOT_ALGORITHMS = {

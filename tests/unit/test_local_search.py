@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms._neighbours import neighbours
 from algorithms.local_search import search as search_module
 from algorithms.local_search.anneal import anneal, dissolve_everywhere
 from algorithms.local_search.groups import JOURNAL, TOUCHED, Groups, groups_of
@@ -19,6 +18,7 @@ from algorithms.local_search.search import default_iterations, loss_of, search
 from algorithms.microaggregation.best import best, refine
 from algorithms.microaggregation.mdav import mdav
 from algorithms.rounding.grid import Grid
+from algorithms.search.neighbours import neighbours
 from algorithms.types import Labels, Matrix, Partition
 from tests.oracles import search as oracle
 from tests.problems import problems

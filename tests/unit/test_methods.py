@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from algorithms.local_search.dissolve import dissolve_and_split
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.dbm import dbm, elbow
 from algorithms.microaggregation.fcm import far_apart, fcm, nearest_centres, settle
@@ -14,8 +15,7 @@ from algorithms.microaggregation.kward import merge
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.mdav1 import mdav1
 from algorithms.microaggregation.mu_approx import mu_approx, point_to_neighbours
-from algorithms.microaggregation.pool import Pool, centroids_of
-from algorithms.microaggregation.refine import dissolve_and_split
+from algorithms.search.pool import Pool, centroids_of
 from algorithms.types import Matrix
 from tests.oracles import methods as oracles
 from tests.problems import problems

@@ -14,7 +14,7 @@ from algorithms.rounding.centroids import decimal_centroids, integer_centroids, 
 from algorithms.rounding.grid import grid_of
 from algorithms.standardisation import scale_of
 from algorithms.types import Partition
-from expectations import numbers
+from expectations.suites import numbers
 from tasks.ingest import ingest
 from tasks.publish import publish
 from tasks.validate import validate

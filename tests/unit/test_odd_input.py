@@ -188,13 +188,13 @@ def test_a_folder_behind_links_in_a_circle_is_refused(
 def test_a_date_in_a_spec_is_the_text_it_is_written_as(request_of: Request) -> None:
     text = request_of.write().read_text(encoding="utf-8")
     request_of.path.write_text(text.replace("2026-Q3", "2026-11-01"), encoding="utf-8")
-    from expectations.spec_file import load
+    from expectations.request.spec_file import load
 
     assert load(request_of.path).release.period == "2026-11-01"
 
 
 def test_a_mapping_may_be_merged_into_another(request_of: Request) -> None:
-    from expectations.spec_file import load
+    from expectations.request.spec_file import load
 
     text = request_of.write().read_text(encoding="utf-8")
     request_of.path.write_text(text.replace("  k: 3", "  <<: {k: 4}"), encoding="utf-8")
@@ -216,7 +216,7 @@ def test_a_name_that_is_too_long_is_refused(
 def test_a_path_with_nul_is_no_path(request_of: Request) -> None:
     from pydantic import ValidationError
 
-    from expectations.spec import Source
+    from expectations.request.spec import Source
 
     with pytest.raises(ValidationError, match="it holds a NUL character"):
         Source(path=Path("a\0.csv"))

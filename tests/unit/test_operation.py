@@ -13,8 +13,8 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.states import Failed
 
 from algorithms.errors import IntegrityError, RefusedError, RejectedError, SpecError
-from expectations.published import checksums
-from expectations.request import SPECS, Changes, NamedSpec, settle
+from expectations.published.verifier import checksums
+from expectations.request.named import SPECS, Changes, NamedSpec, settle
 from expectations.review import Decision
 from flows import alone as alone_module
 from flows.alone import alone
@@ -22,9 +22,9 @@ from flows.cli import main
 from flows.notify import tell
 from flows.operation.installation import OUTBOX, Installation, adopt
 from tasks.publish import Candidate, Publication, decide, publish, seal
-from tasks.shelves.audit import audit
-from tasks.shelves.history import history
-from tasks.shelves.register import Register
+from tasks.store.audit import audit
+from tasks.store.history import history
+from tasks.store.register import Register
 from tests.conftest import Request
 from tests.publishing import candidate, events, folder_of
 

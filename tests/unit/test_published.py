@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from algorithms.errors import IntegrityError
-from expectations.published import checksums, verify
-from expectations.recomputed import recompute
+from expectations.published.recomputed import recompute
+from expectations.published.verifier import checksums, verify
 from tests.conftest import Request
 from tests.publishing import folder_of
 

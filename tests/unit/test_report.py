@@ -20,10 +20,10 @@ from algorithms.orderings import ORDERINGS
 from algorithms.profile import Profile, profile
 from algorithms.references import PAPERS
 from expectations.gate import verdicts
-from tasks.shelves.report import page, pictures
-from tasks.shelves.report.methodology import REFINEMENT, Facts, Moments, facts_of, methodology
-from tasks.shelves.report.release_report import release_report
-from tasks.shelves.report.sizes import ranges_of, size_table
+from tasks.reporting import page, pictures
+from tasks.reporting.methodology import REFINEMENT, Facts, Moments, facts_of, methodology
+from tasks.reporting.release_report import release_report
+from tasks.reporting.sizes import ranges_of, size_table
 from tests.conftest import Request
 from tests.publishing import folder_of
 

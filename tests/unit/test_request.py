@@ -13,18 +13,18 @@ from algorithms.errors import RefusedError, SpecError, StorageError
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.best import refine
 from algorithms.orderings import ORDERINGS
-from expectations.options import options_of
-from expectations.request import SPECS, Change, Changes, NamedSpec, Settled, at_hand, settle
+from expectations.request.named import SPECS, Change, Changes, NamedSpec, Settled, at_hand, settle
+from expectations.request.options import options_of
 from expectations.review import SCHEDULE, Decision, person
 from flows.cli import main
 from tasks.explore.cell import choices, try_choice
 from tasks.ingest import ingest
 from tasks.publish import Candidate, decide, publish, record_attempt, seal
-from tasks.shelves.artefacts import review_text
-from tasks.shelves.history import history
-from tasks.shelves.ownership import check_owner
-from tasks.shelves.register import Register
+from tasks.reporting.artefacts import review_text
 from tasks.standardise import standardise
+from tasks.store.history import history
+from tasks.store.ownership import check_owner
+from tasks.store.register import Register
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.publishing import candidate

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import _index, _ranking
-from algorithms import _tree as tree
-from algorithms._index import Index
-from algorithms._ranking import Ranking
-from algorithms._scan import Scan
 from algorithms.enterprise_survey import survey
-from algorithms.microaggregation import METHODS, pool
+from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.mdav import mdav
-from algorithms.microaggregation.pool import Pool
+from algorithms.search import index, pool, ranking, tree
+from algorithms.search.index import Index
+from algorithms.search.pool import Pool
+from algorithms.search.ranking import Ranking
+from algorithms.search.scan import Scan
 from algorithms.types import Labels, Matrix
 from tests.oracles import methods as oracles
 from tests.oracles import paths as oracle
@@ -45,7 +44,7 @@ def through_tree(x: Matrix, k: int, name: str, **options: Any) -> Labels:
     """Group rows with a tree however few they are, and however little it helps."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pool, "FEW", 1)
-        patch.setattr(_index, "COST", 0)
+        patch.setattr(index, "COST", 0)
         return METHODS[name].run(x, k, **options)
 
 
@@ -141,7 +140,7 @@ def test_a_ranking_finds_the_farthest_from_a_point_that_moves(x: Matrix) -> None
 def test_a_ranking_tells_that_it_is_slow_where_all_records_are_equally_far() -> None:
     labels = np.full(50, -1, dtype=np.int64)
     even, uneven = Ranking(np.zeros((50, 2))), Ranking(np.arange(50.0).reshape(-1, 1))
-    for _ in range(4 * _ranking.PATIENCE):
+    for _ in range(4 * ranking.PATIENCE):
         assert even.farthest_from(np.zeros(2), labels) == 0
         assert uneven.farthest_from(np.zeros(1), labels) == 49
     assert even.is_slow
@@ -201,7 +200,7 @@ def test_a_tree_that_does_not_help_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         records.cut(records.farthest_from(records.centroid()), 2)
         searches.append(type(records._search))
     assert searches[0] is Index
-    assert searches[_index.TRIAL] is Scan
+    assert searches[index.TRIAL] is Scan
     assert mdav(x, 2).tolist() == expected
 
 
@@ -239,8 +238,8 @@ def test_the_centroid_is_searched_through_the_tree_where_all_records_are_equally
     x = np.round(np.column_stack([np.cos(angles), np.sin(angles)]))
     expected = by_scan(x, 2, "cbfs").tolist()
     monkeypatch.setattr(pool, "FEW", 1)
-    monkeypatch.setattr(_index, "COST", 0)
-    monkeypatch.setattr(_ranking, "PATIENCE", 1)
+    monkeypatch.setattr(index, "COST", 0)
+    monkeypatch.setattr(ranking, "PATIENCE", 1)
     assert METHODS["cbfs"].run(x, 2).tolist() == expected
 
 

@@ -7,9 +7,9 @@ import pytest
 from annotated_types import Ge, Lt
 
 from algorithms.errors import SpecError, StorageError
-from expectations.options import described, options_of
-from expectations.spec import ReleaseSpec
-from expectations.spec_file import load
+from expectations.request.options import described, options_of
+from expectations.request.spec import ReleaseSpec
+from expectations.request.spec_file import load
 from flows.cli import main
 from flows.example import SPEC
 from tests.conftest import Request

@@ -2,7 +2,7 @@
 
 import pytest
 
-from expectations.spec_folder import read_all
+from expectations.request.spec_folder import read_all
 from tests.conftest import Request
 
 

@@ -1,0 +1,1 @@
+"""What no method can go below."""

@@ -1,0 +1,1 @@
+"""Finds records among those that are still free."""

@@ -1,0 +1,1 @@
+"""Of the bytes: what a published folder claims, and whether it holds."""

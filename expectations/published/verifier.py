@@ -1,0 +1,236 @@
+"""Of the bytes on disk: the verifier of published folders.
+
+It reads each file once, with a CSV and a Parquet reader, believes nothing else, and shares nothing
+with the methods: what it confirms, anyone can confirm who has the folder.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from algorithms.errors import IntegrityError
+from expectations.published.claims import Claims, claims_of
+
+CSV, PARQUET, PACKAGE, README = "data.csv", "data.parquet", "datapackage.json", "README.md"
+METHODOLOGY = "methodology.html"
+FILES = (CSV, PARQUET, PACKAGE, README, METHODOLOGY)
+
+Content = Mapping[str, bytes]
+"""The files of a folder, each read once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """A published folder that keeps what it promises.
+
+    Attributes
+    ----------
+    claims : Claims
+        What it promises.
+    table : pyarrow.Table
+        Its records.
+    k_found : int
+        Rows of the rarest combination of quasi-identifiers.
+    checksums : dict of str to str
+        SHA-256 of each file, of the very bytes that were verified.
+    """
+
+    claims: Claims
+    table: pa.Table
+    k_found: int
+    checksums: dict[str, str]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.table.num_rows)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns, in their order."""
+        return tuple(self.table.column_names)
+
+    @property
+    def k_claimed(self) -> int:
+        """The k that was promised."""
+        return self.claims.k
+
+
+def verify(folder: Path) -> Verification:
+    """Confirm from its own files that a published folder keeps what it promises.
+
+    Raises
+    ------
+    IntegrityError
+        With every promise that is broken.
+    """
+    return verify_content(read_folder(folder), str(folder))
+
+
+def verify_content(content: Content, name: str) -> Verification:
+    """Confirm that files that were read keep what they promise; ``name`` is that of their folder.
+
+    Raises
+    ------
+    IntegrityError
+        With every promise that is broken.
+    """
+    faults = [
+        *(f"{file} is missing" for file in FILES if file not in content),
+        *(f"{file!r} does not belong there" for file in sorted(set(content) - set(FILES))),
+    ]
+    if faults:
+        raise _broken(name, faults)
+    checksums = checksums_of(content)
+    try:
+        claims = claims_of(content[PACKAGE])
+    except ValueError:
+        raise _broken(name, [f"{PACKAGE} is not a description of a release"]) from None
+    if [resource.path for resource in claims.resources] != [CSV, PARQUET]:
+        raise _broken(name, [f"{PACKAGE} does not describe {CSV} and {PARQUET}"])
+    faults = [
+        f"{resource.path} is not the file that {PACKAGE} describes: its checksum differs"
+        for resource in claims.resources
+        if (len(content[resource.path]), checksums[resource.path])
+        != (resource.size, resource.sha256)
+    ]
+    if faults:
+        raise _broken(name, faults)
+    try:
+        table = pyarrow.parquet.read_table(pa.BufferReader(content[PARQUET]))
+    except (pa.ArrowException, OSError):
+        raise _broken(name, [f"{PARQUET} cannot be read"]) from None
+    faults = _misdescribed(table, claims) or _csv_differs(content[CSV], table)
+    if faults:
+        raise _broken(name, faults)
+    k_found = smallest_class(table, claims.quasi_identifiers)
+    if k_found < claims.k:
+        raise _broken(
+            name,
+            [
+                f"every combination of quasi-identifiers must stand in {claims.k} rows; one "
+                f"stands in {k_found}"
+            ],
+        )
+    return Verification(claims, table, k_found, checksums)
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """Read every file of a folder once; neither the folder nor a file in it may be a link.
+
+    Raises
+    ------
+    IntegrityError
+        If there is no such folder, or something in it is not a regular file.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        raise _broken(str(folder), ["there is no such folder"]) from None
+    try:
+        return read_open_folder(handle, str(folder))
+    finally:
+        os.close(handle)
+
+
+def read_open_folder(handle: int, name: str) -> dict[str, bytes]:
+    """Read every file of an open folder once."""
+    content = {}
+    for file in sorted(os.listdir(handle)):
+        try:
+            content[file] = read_file(handle, file)
+        except OSError:
+            raise _broken(name, [f"{file!r} is not a regular file that can be read"]) from None
+    return content
+
+
+def read_file(folder: int, name: str) -> bytes:
+    """Read a regular file of an open folder; a link is not followed, and nothing is waited for."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError
+        return file.read()
+
+
+def checksums_of(content: Content) -> dict[str, str]:
+    """Compute the SHA-256 of each file, the public files in their usual order."""
+    names = [name for name in FILES if name in content] + sorted(set(content) - set(FILES))
+    return {name: hashlib.sha256(content[name]).hexdigest() for name in names}
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """Compute the SHA-256 of each file of a folder."""
+    return checksums_of(read_folder(folder))
+
+
+def smallest_class(table: pa.Table, keys: tuple[str, ...]) -> int:
+    """Count the rows of the rarest combination of ``keys``; missing is a value like others."""
+    # under names of our own: a column may be called as the count is
+    numbered = table.select(list(keys)).rename_columns([str(i) for i in range(len(keys))])
+    counts = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])["count_all"]
+    return min(counts.to_pylist(), default=0)
+
+
+def field_type(arrow: pa.DataType) -> str | None:
+    """Name the Frictionless type of an Arrow type; none if it cannot be published."""
+    types = pa.types
+    for test, name in (
+        (types.is_integer, "integer"),
+        (types.is_floating, "number"),
+        (types.is_decimal128, "number"),
+        (types.is_string, "string"),
+        (types.is_boolean, "boolean"),
+        (types.is_date32, "date"),
+    ):
+        if test(arrow):
+            return name
+    return "datetime" if types.is_timestamp(arrow) and arrow.tz is None else None
+
+
+def _misdescribed(table: pa.Table, claims: Claims) -> list[str]:
+    if table.column_names != list(claims.types):
+        return [f"{PARQUET} does not have the columns that {PACKAGE} lists"]
+    faults = [
+        f"column {name!r} must be of type {told}; it is {field_type(table.schema.field(name).type)}"
+        for name, told in claims.types.items()
+        if field_type(table.schema.field(name).type) != told
+    ]
+    if table.num_rows != claims.rows:
+        faults.append(f"there must be {claims.rows} rows; there are {table.num_rows}")
+    faults += [
+        f"quasi-identifier {name!r} must have no missing values; {table[name].null_count} are"
+        for name in claims.quasi_identifiers
+        if table[name].null_count
+    ]
+    return faults
+
+
+def _csv_differs(content: bytes, table: pa.Table) -> list[str]:
+    """Read the CSV file as the types of the Parquet file, and compare cell by cell."""
+    try:
+        text = pyarrow.csv.read_csv(
+            pa.BufferReader(content),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={field.name: field.type for field in table.schema},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except (pa.ArrowException, OSError):
+        return [f"{CSV} cannot be read with the columns and types of {PARQUET}"]
+    same = text.column_names == table.column_names and text.equals(table)
+    return [] if same else [f"{CSV} and {PARQUET} do not hold the same records"]
+
+
+def _broken(name: str, faults: list[str]) -> IntegrityError:
+    return IntegrityError(f"{name!r} is not a whole release: {'; '.join(faults)}")

@@ -1,0 +1,164 @@
+"""Reads a spec from its file."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from algorithms.errors import SpecError, StorageError
+from expectations.request.faults import faults
+from expectations.request.spec import ReleaseSpec
+
+FOLDERS = ("public_folder", "register_folder", "staging_folder")
+
+
+MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass(frozen=True)
+class SpecFile:
+    """A spec as its file says it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file, without its folder.
+    sha256 : str
+        Of the bytes that the spec was read from.
+    spec : ReleaseSpec
+        The spec, with absolute paths.
+    """
+
+    name: str
+    sha256: str
+    spec: ReleaseSpec
+
+
+def load(path: Path) -> ReleaseSpec:
+    """Read a spec from a YAML file; paths in it become absolute.
+
+    Raises
+    ------
+    StorageError, SpecError
+        As `read` does.
+    """
+    return read(path).spec
+
+
+def read(path: Path) -> SpecFile:
+    """Read a spec from a YAML file, and keep which bytes it was read from.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be read.
+    SpecError
+        If it is not YAML or not a spec; the message names every fault with its path.
+    """
+    try:
+        raw = path.read_bytes()
+        text = raw.decode("utf-8")
+    except OSError as error:
+        raise StorageError(
+            f"the spec must be a readable file; {str(path)!r} is not ({error.strerror})"
+        ) from None
+    except UnicodeDecodeError:
+        raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
+    content = _parsed(text)
+    if not isinstance(content, dict):
+        raise SpecError(
+            "the spec must be a YAML mapping with the keys "
+            f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
+        )
+    spec = validated(_from_folder(content, path.absolute().parent))
+    return SpecFile(path.name, hashlib.sha256(raw).hexdigest(), spec)
+
+
+def validated(content: dict[str, Any]) -> ReleaseSpec:
+    """Make a spec of its content.
+
+    Raises
+    ------
+    SpecError
+        If it is not one; the message names every fault with its path.
+    """
+    try:
+        return ReleaseSpec.model_validate(content)
+    except ValidationError as error:
+        raise SpecError("\n".join(faults(error))) from None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Plain)
+    except yaml.YAMLError as error:
+        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
+    except RecursionError:
+        raise SpecError("the spec must be valid YAML; it is nested too deeply") from None
+
+
+class _Plain(yaml.SafeLoader):
+    """Read texts, numbers, truth values, lists and mappings.
+
+    A mapping that names a key twice is refused, where plain YAML silently keeps the last; a date
+    stays the text that it is written as.
+    """
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError):
+            raise _fault("this is no such number, date or value as it seems to be", node) from None
+        if isinstance(value, str) and not _is_plain(value):
+            raise _fault("a text must not hold NUL characters or halves of characters", node)
+        return value
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            if key_node.tag == MERGE:
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _fault("a key must be a text; this is a list or a mapping", key_node)
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise _fault(f"the key {key!r} stands twice", key_node)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _date_as_written(loader: _Plain, node: yaml.ScalarNode) -> str:
+    loader.construct_yaml_timestamp(node)  # a day that no calendar has is a fault
+    return str(node.value)
+
+
+_Plain.add_constructor("tag:yaml.org,2002:timestamp", _date_as_written)
+
+
+def _is_plain(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _fault(words: str, node: yaml.Node) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, words, node.start_mark)
+
+
+def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the paths of a spec absolute, seen from the folder it lies in."""
+    anchored = dict(content)
+    for section, keys in (("source", ("path",)), ("publication", FOLDERS)):
+        if isinstance(content.get(section), dict):
+            anchored[section] = {
+                key: str(folder / value) if key in keys and isinstance(value, str) else value
+                for key, value in content[section].items()
+            }
+    return anchored
+
+
+def _yaml_fault(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "it cannot be parsed"
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}" if mark else problem

@@ -1,0 +1,1 @@
+"""Of the tables: what goes in and what comes out."""

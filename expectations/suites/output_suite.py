@@ -1,0 +1,57 @@
+"""Of the file we would publish.
+
+This module imports Great Expectations, which takes seconds: import it where a suite is run.
+"""
+
+import great_expectations as gx
+import great_expectations.expectations as gxe
+import pandas as pd
+
+from expectations.digest import digest_of
+from expectations.request.spec import ReleaseSpec
+from expectations.suites import custom
+from expectations.suites.require import rule
+
+
+def output_suite(spec: ReleaseSpec, original: pd.DataFrame) -> gx.ExpectationSuite:
+    """Build the suite for what is made of ``original``, row by row."""
+    columns, k = spec.columns, spec.microaggregation.k
+    return gx.ExpectationSuite(
+        name="output",
+        expectations=[
+            gxe.ExpectTableColumnsToMatchOrderedList(
+                column_list=list(columns.published),
+                meta=rule("published columns must be those the spec says, and no identifier"),
+            ),
+            gxe.ExpectTableRowCountToEqual(
+                value=len(original), meta=rule("there must be as many rows as in the input")
+            ),
+            custom.ExpectEveryCombinationAtLeastKTimes(
+                column_list=list(columns.quasi_identifiers),
+                k=k,
+                meta=rule(f"every combination of quasi-identifiers must stand in {k} rows or more"),
+            ),
+            *(
+                custom.ExpectColumnValuesToBeWhole(
+                    column=column, meta=rule(f"{column!r} must stay whole numbers")
+                )
+                for column in columns.integers
+            ),
+            *(
+                custom.ExpectColumnValuesToHavePlaces(
+                    column=column,
+                    places=places,
+                    meta=rule(f"{column!r} must be published with {places} decimals"),
+                )
+                for column, places in columns.decimals.items()
+            ),
+            *(
+                custom.ExpectColumnToHaveDigest(
+                    column=column,
+                    digest=digest_of(original[[column]]),
+                    meta=rule(f"{column!r} must be untouched"),
+                )
+                for column in columns.untouched
+            ),
+        ],
+    )

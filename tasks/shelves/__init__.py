@@ -1,1 +1,0 @@
-"""What stages write to."""

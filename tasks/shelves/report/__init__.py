@@ -1,1 +1,0 @@
-"""Pages for people: one file each, which asks nothing of any network."""

@@ -1,0 +1,1 @@
+"""What is written, whole or not at all."""

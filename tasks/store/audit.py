@@ -1,0 +1,207 @@
+"""Re-verifies a register and every release in it, from the files alone."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from algorithms.errors import IntegrityError
+from expectations.manifest import Manifest
+from expectations.published.claims import agrees
+from expectations.published.recomputed import recompute
+from expectations.published.verifier import Verification, verify_content
+from tasks.store import candidates
+from tasks.store.disk import Folder
+from tasks.store.register import (
+    APPROVED,
+    PUBLISHED,
+    PUBLISHING,
+    Chain,
+    Register,
+    has_appeared,
+    line_removed,
+    public_place,
+    read_published,
+)
+
+
+@dataclass
+class Audit:
+    """What was found.
+
+    ``faults`` were done to the files afterwards; what is ``incomplete`` a crash left behind, and
+    the next run puts it right; ``verified`` releases are what they were when they were published.
+    Candidates in ``waiting`` have no decision yet. ``head`` is the hash of the last of the
+    ``lines``.
+    """
+
+    lines: int = 0
+    head: str = ""
+    attempts: int = 0
+    waiting: list[str] = field(default_factory=list)
+    verified: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+    """Names among the attempts that are none; they do no harm."""
+    faults: list[str] = field(default_factory=list)
+    readable: bool = False
+    """Whether the lines and manifests are whole, so that what they tell can be shown."""
+
+
+def audit(folder: Path, public: Path | None = None, witness: str | None = None) -> Audit:
+    """Check the hash chain, the manifests, the reports and every published folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The register.
+    public : Path, optional
+        Where the public folder is now, if it was moved since.
+    witness : str, optional
+        Hash of a line that was the last one once, kept elsewhere: it must still be there, which
+        tells of lines that were cut off at the end.
+
+    Raises
+    ------
+    IntegrityError
+        If there is no register to read.
+    """
+    register = Register(folder)
+    if not register.begun:
+        raise IntegrityError(f"{str(folder)!r} is not a register: it has no register.jsonl")
+    with register.read_only() as root:
+        return _audit(register, root, public, witness)
+
+
+def _audit(register: Register, root: Folder, public: Path | None, witness: str | None) -> Audit:
+    found = Audit(strangers=register.strangers())
+    try:
+        chain = register.chain()
+    except IntegrityError as error:
+        found.faults.append(str(error))
+        return found
+    found.lines, found.attempts, found.head = len(chain.entries), len(chain.attempts), chain.head
+    if chain.torn:
+        found.incomplete.append("the last line of register.jsonl was cut off while it was written")
+    found.faults += register.problems_with_manifests(chain)
+    if found.faults:
+        return found
+    found.readable = True
+    if witness not in (None, chain.head, *(entry["previous"] for entry in chain.entries)):
+        found.faults.append(
+            f"no line of register.jsonl has the hash {witness}, which its last line had before: "
+            "lines were removed at the end, or the whole register was written anew"
+        )
+    found.faults += register.problems_with_reports(chain)
+    _check_unrecorded(register, chain, public, found)
+    for entry in chain.unfinished:
+        found.incomplete += _interrupted(register, entry, public)
+    _check_releases(register, chain, public, found)
+    found.waiting = chain.waiting
+    problems = (candidates.problem(register, root, attempt) for attempt in chain.waiting)
+    found.faults += [problem for problem in problems if problem]
+    return found
+
+
+def _interrupted(register: Register, entry: dict[str, Any], public: Path | None) -> list[str]:
+    """Say how far an attempt came that has no outcome; nothing of one that is running."""
+    attempt = entry["attempt"]
+    if entry["event"] == PUBLISHING:
+        appeared = has_appeared(register.manifest(attempt), public)
+        place = "there and whole" if appeared else "not there"
+        return [f"attempt {attempt} was interrupted while publishing; its folder is {place}"]
+    if register.is_running(attempt) or attempt in register.unrecorded(register.chain()):
+        return []
+    return [f"attempt {attempt} was started and did not end: its process was killed"]
+
+
+def _check_unrecorded(register: Register, chain: Chain, public: Path | None, found: Audit) -> None:
+    for attempt in register.unrecorded(chain):
+        try:
+            manifest = register.manifest(attempt)
+        except IntegrityError as error:
+            found.faults.append(str(error))
+            continue
+        if manifest.decision == APPROVED and has_appeared(manifest, public):
+            found.faults.append(line_removed(attempt))
+        else:
+            found.incomplete.append(
+                f"attempt {attempt} has a manifest and no line: it was interrupted before it was "
+                "recorded, or its lines were removed"
+            )
+
+
+def _check_releases(register: Register, chain: Chain, public: Path | None, found: Audit) -> None:
+    known: dict[Path, set[str]] = {}
+    for attempt, entries in chain.attempts.items():
+        if attempt not in chain.recorded:
+            continue
+        manifest = register.manifest(attempt)
+        if manifest.public is None:
+            continue
+        folder = public_place(manifest, public)
+        known.setdefault(folder.parent, set())
+        if entries[-1]["event"] in (PUBLISHED, PUBLISHING):
+            known[folder.parent].add(folder.name)
+        if entries[-1]["event"] == PUBLISHED:
+            _check_release(register, folder, manifest, found)
+    for parent, names in known.items():
+        strangers = {path.name for path in parent.glob("*")} - names
+        found.faults += [
+            f"{str(parent / name)!r} is in the public folder and not in the register"
+            for name in sorted(strangers)
+        ]
+
+
+def _check_release(register: Register, folder: Path, manifest: Manifest, found: Audit) -> None:
+    try:
+        verified = verify_content(read_published(folder), str(folder))
+        recompute(verified)
+    except IntegrityError as error:
+        found.faults.append(str(error))
+        return
+    faults = [
+        *_altered(manifest, verified),
+        *_not_as_judged(manifest, verified),
+        *_not_as_sealed(register, manifest),
+    ]
+    if faults:
+        found.faults.append(f"{str(folder)!r} is not what was published: {'; '.join(faults)}")
+    else:
+        found.verified.append(str(folder))
+
+
+def _altered(manifest: Manifest, verified: Verification) -> list[str]:
+    """Compare the files with those that were announced."""
+    assert manifest.public is not None
+    promised = manifest.public.checksums
+    names = [name for name, sha256 in verified.checksums.items() if promised.get(name) != sha256]
+    return [f"altered {', '.join(names)}"] if names else []
+
+
+def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:
+    """Compare what the files claim with what the gate was shown."""
+    claims, measured = verified.claims, manifest.measures
+    faults = []
+    if manifest.spec and claims.k != manifest.k:
+        faults.append(f"it claims k = {claims.k}, and k = {manifest.k} was approved")
+    figures = {
+        **claims.measures,
+        "il": claims.figures["il_percent"],
+        "dld": claims.figures["dld_percent"],
+    }
+    differing = [
+        name for name in figures if name in measured and not agrees(figures[name], measured[name])
+    ]
+    if differing:
+        faults.append(f"it claims other figures than were judged: {', '.join(differing)}")
+    return faults
+
+
+def _not_as_sealed(register: Register, manifest: Manifest) -> list[str]:
+    """Compare what was announced with the candidate that a reviewer approved."""
+    if manifest.review is None:
+        return []
+    sealed = register.manifest(manifest.review.candidate).public
+    if sealed is None or manifest.public is None or sealed.checksums != manifest.public.checksums:
+        return [f"it is not candidate {manifest.review.candidate}, which was approved"]
+    return []

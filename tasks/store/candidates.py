@@ -1,0 +1,106 @@
+"""Sealed candidates: finished releases that wait, out of the public eye, for a person to decide.
+
+``candidates/<attempt>`` in the register holds the public files as they would appear, for its owner
+only. The manifest of the attempt carries their checksums and the line ``sealed`` that of the
+manifest, so that what is published later is what was sealed, to the byte.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from algorithms.errors import IntegrityError, RefusedError, StorageError
+from expectations.published.verifier import checksums_of, verify_content
+from tasks.store.disk import Folder
+from tasks.store.register import ATTEMPT, SEALED, Register
+
+CANDIDATES = "candidates"
+
+
+def keep(root: Folder, attempt: str, content: Mapping[str, bytes]) -> None:
+    """Put the public files of an attempt away in an open register."""
+    partial = f".{attempt}"
+    with root.within(CANDIDATES, make=True) as candidates:
+        with candidates.within(partial, make=True) as folder:
+            for name, written in content.items():
+                folder.write(name, written)
+            folder.flush()
+        candidates.move(partial, candidates, attempt)
+        candidates.flush()
+
+
+def check_waiting(register: Register, attempt: str) -> None:
+    """See that a candidate waits for a decision.
+
+    Raises
+    ------
+    RefusedError
+        If there is no such candidate, or it was decided on before.
+    """
+    chain = register.chain()
+    if attempt not in chain.waiting:
+        entries = chain.attempts.get(attempt, [])
+        was_sealed = any(entry["event"] == SEALED for entry in entries)
+        found = "was decided on before" if was_sealed else "is none"
+        waiting = ", ".join(chain.waiting) or "none"
+        raise RefusedError(
+            f"only a candidate that waits can be decided on; {attempt!r} {found}: waiting are "
+            f"{waiting}"
+        )
+
+
+def unsealed(register: Register, root: Folder, attempt: str) -> dict[str, bytes]:
+    """Read the files of a candidate once, and give them if they are what was sealed.
+
+    Raises
+    ------
+    IntegrityError
+        If they are not.
+    """
+    sealed = register.manifest(attempt).public
+    try:
+        with root.within(CANDIDATES) as candidates, candidates.within(attempt) as folder:
+            content = folder.read_all()
+        verify_content(content, f"candidate {attempt}")
+    except StorageError:
+        raise _not_sealed(attempt, f"{str(folder_of(register, attempt))!r} is gone") from None
+    except IntegrityError as error:
+        raise _not_sealed(attempt, str(error)) from None
+    promised = {} if sealed is None else sealed.checksums
+    altered = [
+        file for file, sha256 in checksums_of(content).items() if promised.get(file) != sha256
+    ]
+    if altered:
+        raise _not_sealed(attempt, f"altered {', '.join(altered)}")
+    return content
+
+
+def problem(register: Register, root: Folder, attempt: str) -> str | None:
+    """Say what is wrong with a candidate that waits, if anything is."""
+    try:
+        unsealed(register, root, attempt)
+    except IntegrityError as error:
+        return str(error)
+    return None
+
+
+def folder_of(register: Register, attempt: str) -> Path:
+    """Name the folder of a candidate."""
+    return register.folder / CANDIDATES / attempt
+
+
+def sweep(register: Register, root: Folder) -> None:
+    """Remove candidates that were decided on, or left behind, from an open register."""
+    if not root.holds_folder(CANDIDATES):
+        return
+    waiting = register.chain().waiting
+    with root.within(CANDIDATES) as candidates:
+        for name in candidates.names():
+            # whatever else lies there is not ours
+            if ATTEMPT.match(name.removeprefix(".")) and name not in waiting:
+                candidates.remove(name)
+
+
+def _not_sealed(attempt: str, why: str) -> IntegrityError:
+    return IntegrityError(
+        f"candidate {attempt} is not what was sealed: {why}: reject it, and run the release again"
+    )

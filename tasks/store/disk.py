@@ -1,0 +1,288 @@
+"""Writing that a crash cannot leave half done, folders that nobody can swap, and locks."""
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from algorithms.errors import StorageError
+from expectations.published.verifier import read_file, read_open_folder
+
+
+class Modes(NamedTuple):
+    """Who may read what is written, whatever the umask of the process."""
+
+    folder: int
+    file: int
+
+
+PRIVATE = Modes(0o700, 0o600)
+PUBLIC = Modes(0o755, 0o644)
+IN_PREPARATION = Modes(PRIVATE.folder, PUBLIC.file)
+"""Public files in a folder that nobody else may enter yet."""
+
+READ_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+
+
+class Folder:
+    """A folder that was opened once.
+
+    Everything in it is reached from there: whoever renames the folder, or puts a link in its place,
+    changes nothing. Links in it are not followed. An error of the system becomes a sentence that
+    names the folder.
+    """
+
+    def __init__(self, handle: int, path: Path, what: str, modes: Modes) -> None:
+        self.handle, self.path, self.what, self.modes = handle, path, what, modes
+
+    @contextmanager
+    def within(self, name: str, *, make: bool = False) -> Iterator["Folder"]:
+        """Open a folder in this one; it may have to be made."""
+        if make:
+            self.make(name)
+        with self._in_words():
+            handle = os.open(name, READ_FOLDER | os.O_NOFOLLOW, dir_fd=self.handle)
+        try:
+            yield Folder(handle, self.path / name, self.what, self.modes)
+        finally:
+            os.close(handle)
+
+    def make(self, name: str) -> bool:
+        """Make a folder in this one; tell whether it was not there before."""
+        with self._in_words():
+            try:
+                os.mkdir(name, self.modes.folder, dir_fd=self.handle)
+            except FileExistsError:
+                return False
+        with self.within(name) as made:
+            made.open_to(self.modes)
+        return True
+
+    def open_to(self, modes: Modes) -> None:
+        """Let those enter the folder whom the modes name."""
+        with self._in_words():
+            os.fchmod(self.handle, modes.folder)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a new file and see it to the disk."""
+        self._write(name, content, os.O_EXCL)
+
+    def append(self, name: str, content: bytes) -> None:
+        """Add to a file and see it to the disk."""
+        self._write(name, content, os.O_APPEND)
+
+    def _write(self, name: str, content: bytes, how: int) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | how
+        with self._in_words():
+            handle = os.open(name, flags, self.modes.file, dir_fd=self.handle)
+            try:
+                os.fchmod(handle, self.modes.file)
+                left = memoryview(content)
+                while left:
+                    left = left[os.write(handle, left) :]
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def read(self, name: str) -> bytes | None:
+        """Read a regular file; None if there is no such file."""
+        with self._in_words():
+            try:
+                return read_file(self.handle, name)
+            except OSError as error:
+                # none, a link, or something else than a file
+                if error.errno in (errno.ENOENT, errno.ELOOP, None):
+                    return None
+                raise
+
+    def read_all(self) -> dict[str, bytes]:
+        """Read every file once; something that is no regular file raises an IntegrityError."""
+        return read_open_folder(self.handle, str(self.path))
+
+    def names(self) -> list[str]:
+        """List what is in the folder."""
+        with self._in_words():
+            return sorted(os.listdir(self.handle))  # noqa: PTH208 - a handle has no path
+
+    def holds_folder(self, name: str) -> bool:
+        """Tell whether there is a folder of that name, and not a link to one."""
+        try:
+            mode = os.stat(name, dir_fd=self.handle, follow_symlinks=False).st_mode
+        except OSError:
+            return False
+        return stat.S_ISDIR(mode)
+
+    def has(self, name: str) -> bool:
+        """Tell whether anything has that name, be it a link that leads nowhere."""
+        try:
+            os.stat(name, dir_fd=self.handle, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def flush(self) -> None:
+        """See the list of names to the disk."""
+        with self._in_words():
+            os.fsync(self.handle)
+
+    def truncate(self, name: str, size: int) -> None:
+        """Cut a file off."""
+        with self._in_words():
+            handle = os.open(name, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=self.handle)
+            try:
+                os.ftruncate(handle, size)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def move(self, name: str, target: "Folder", new_name: str) -> None:
+        """Give a finished folder its final name, in one step; that name must be free."""
+        with target._in_words():
+            # a rename replaces an empty folder without a word
+            if target.has(new_name):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+            os.rename(name, new_name, src_dir_fd=self.handle, dst_dir_fd=target.handle)
+
+    def remove(self, name: str) -> None:
+        """Remove a folder with all that is in it, or a file, or a link."""
+        with self._in_words():
+            if self.holds_folder(name):
+                shutil.rmtree(name, dir_fd=self.handle)
+            else:
+                os.unlink(name, dir_fd=self.handle)
+
+    def hold(self, name: str) -> int:
+        """Lock a file that is made if need be; closing the handle, or its process, lets go."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        with self._in_words():
+            handle = os.open(name, flags, self.modes.file, dir_fd=self.handle)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+
+    def is_same_as(self, other: "Folder") -> bool:
+        """Tell whether two names lead to one folder."""
+        return os.path.samestat(os.fstat(self.handle), os.fstat(other.handle))
+
+    @contextmanager
+    def locked(self, *, shared: bool = False) -> Iterator[None]:
+        """Hold the folder against other processes; a process that dies lets go by itself."""
+        # a handle of its own: closing it ends the lock
+        handle = os.open(".", READ_FOLDER, dir_fd=self.handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise _unwritable(self.path, self.what, error) from None
+
+
+@contextmanager
+def opened(path: Path, what: str, modes: Modes, *, make: bool = True) -> Iterator[Folder]:
+    """Open a folder; ``what`` names it to the user, and it is made if need be.
+
+    Raises
+    ------
+    StorageError
+        If it cannot be opened or made.
+    """
+    if make:
+        make_folder(path, what, modes.folder)
+    try:
+        handle = os.open(path, READ_FOLDER)
+    except OSError as error:
+        raise _unwritable(path, what, error) from None
+    try:
+        yield Folder(handle, path, what, modes)
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path, what: str, mode: int | None = None) -> None:
+    """Make sure that a folder exists; ``what`` names it to the user if it cannot be made.
+
+    With a mode, a folder that is made gets it whatever the umask, and the folders above it can be
+    passed by everyone, so that a public folder below one that was made for a register can be read.
+    """
+    missing = [part for part in (folder, *folder.parents) if not part.exists()]
+    try:
+        for part in reversed(missing):
+            part.mkdir(exist_ok=True)
+            if mode is not None:
+                part.chmod(mode if part == folder else PUBLIC.folder)
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, what, error) from None
+
+
+def existing_part(folder: Path, what: str) -> Path:
+    """Find the part of a path that exists, and see that the rest could be made in it.
+
+    Raises
+    ------
+    StorageError
+        If it could not; ``what`` names the folder to the user.
+    """
+    part = folder
+    try:
+        while not _is_there(part) and part != part.parent:
+            part = part.parent
+        # by trying: permissions alone do not tell of read-only or full file systems
+        Path(tempfile.mkdtemp(prefix=".microrelease-", dir=part)).rmdir()
+    except OSError as error:
+        raise _unwritable(folder, what, error) from None
+    return part
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether anything has that name; a name that no file can have is an error."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _unwritable(folder: Path, what: str, error: OSError) -> StorageError:
+    why = error.strerror or type(error).__name__
+    advice = (
+        "free space there, and run again"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT)
+        else "choose another, or change its permissions"
+    )
+    return StorageError(
+        f"{what} must be a folder that can be written to; {str(folder)!r} is not ({why}): {advice}"
+    )
+
+
+@contextmanager
+def try_lock(path: Path, patience: float) -> Iterator[bool]:
+    """Hold a lock file while others wait; tell whether it could be had within so many seconds."""
+    end = time.monotonic() + patience
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    yield False
+                    return
+                time.sleep(0.2)
+            else:
+                yield True
+                return
+    finally:
+        os.close(handle)

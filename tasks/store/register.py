@@ -1,0 +1,448 @@
+"""The internal register: a manifest per attempt, and one chained line per event.
+
+``register.jsonl`` only ever grows, and each of its lines carries the hash of the line before and of
+itself.
+``attempts/<number>-<dataset>-<period>/manifest.json`` is written once and never changed; the lines
+carry its hash, and it carries that of ``report.html`` beside it. The order of writing makes every
+crash tell-tale and mendable:
+
+    line "started"  ->  manifest  ->  line "publishing"  ->  public folder renamed into place  ->
+    line "published"
+
+Nothing public appears before its line, and no line claims a publication before it is there. A
+process holds a lock for as long as its attempt runs, so that one that died is told from one that is
+under way.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from algorithms.errors import IntegrityError, StorageError
+from expectations.manifest import Manifest, ReleaseFacts, decode, encode
+from expectations.published.verifier import checksums_of, verify_content
+from expectations.request.spec import Release
+from tasks.store.disk import PRIVATE, PUBLIC, Folder, opened
+
+LINES, ATTEMPTS, LOCKS = "register.jsonl", "attempts", "locks"
+MANIFEST, REPORT = "manifest.json", "report.html"
+NO_LINE = "0" * 64
+"""What the first line carries for the hash of the line before."""
+
+STARTED, PUBLISHING, PUBLISHED, ABANDONED = "started", "publishing", "published", "abandoned"
+APPROVED, UNCHANGED, BLOCKED, FAILED = "approved", "unchanged", "blocked", "failed"
+SEALED, REJECTED = "sealed", "rejected"
+OUTCOMES = (PUBLISHED, UNCHANGED, BLOCKED, FAILED, ABANDONED, SEALED, REJECTED)
+
+ATTEMPT = re.compile(r"([0-9]{6,})-.")
+"""How the name of an attempt begins; whatever is called otherwise is not ours."""
+
+WHAT = "register_folder"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The lines of a register that are whole, and what was torn off after them."""
+
+    entries: list[dict[str, Any]]
+    head: str
+    torn: bytes
+
+    @property
+    def attempts(self) -> dict[str, list[dict[str, Any]]]:
+        """The entries of each attempt, in their order."""
+        grouped: dict[str, list[dict[str, Any]]] = {}
+        for entry in self.entries:
+            grouped.setdefault(entry["attempt"], []).append(entry)
+        return grouped
+
+    @property
+    def recorded(self) -> set[str]:
+        """The attempts of which a line names the manifest."""
+        return {entry["attempt"] for entry in self.entries if "manifest_sha256" in entry}
+
+    @property
+    def unfinished(self) -> list[dict[str, Any]]:
+        """The last entry of each attempt that did not reach an outcome."""
+        return [
+            entries[-1]
+            for entries in self.attempts.values()
+            if entries[-1]["event"] not in OUTCOMES
+        ]
+
+    @property
+    def waiting(self) -> list[str]:
+        """The sealed candidates on which nobody has decided yet."""
+        # a crash while publishing decides nothing
+        decided = {
+            entries[-1].get("candidate")
+            for entries in self.attempts.values()
+            if entries[-1]["event"] in OUTCOMES and entries[-1]["event"] != ABANDONED
+        }
+        return [
+            attempt
+            for attempt, entries in self.attempts.items()
+            if entries[-1]["event"] == SEALED and attempt not in decided
+        ]
+
+
+@dataclass
+class Running:
+    """An attempt that is under way; it ends when this is closed, or with its process."""
+
+    attempt: str
+    lock: Path
+    handle: int | None
+
+    def close(self) -> None:
+        """Let go; the register must tell how the attempt ended by then."""
+        if self.handle is not None:
+            self.lock.unlink(missing_ok=True)
+            os.close(self.handle)
+            self.handle = None
+
+
+class Register:
+    """One register folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines = folder / LINES
+        self.attempts = folder / ATTEMPTS
+        self.locks = folder / LOCKS
+
+    @property
+    def begun(self) -> bool:
+        """Whether a run has been here, be it one that has not written its first line yet."""
+        return self.lines.is_file() or self.attempts.is_dir() or self.locks.is_dir()
+
+    @contextmanager
+    def opened(self) -> Iterator[Folder]:
+        """Hold the register alone, and put right what a crash left behind.
+
+        Raises
+        ------
+        IntegrityError
+            If the chain is broken: nothing may be added to a register that was tampered with.
+        """
+        with self._open() as root, root.locked():
+            root.open_to(PRIVATE)
+            for name in (ATTEMPTS, LOCKS):
+                root.make(name)
+            self._recover(root)
+            yield root
+
+    @contextmanager
+    def read_only(self) -> Iterator[Folder]:
+        """Hold the register against writers."""
+        with self._open(make=False) as root, root.locked(shared=True):
+            yield root
+
+    @contextmanager
+    def _open(self, *, make: bool = True) -> Iterator[Folder]:
+        with opened(self.folder, WHAT, PRIVATE, make=make) as root:
+            yield root
+
+    def begin(self, release: Release, started_by: str) -> Running:
+        """Enter an attempt when it starts, so that one that is killed leaves a line."""
+        with self.opened() as root:
+            attempt = self.new_attempt(release.folder)
+            lock = self._lock_of(attempt)
+            with root.within(LOCKS) as locks:
+                running = Running(attempt, lock, locks.hold(lock.name))
+            try:
+                about = {**_about(release), "started_by": started_by}
+                self._append(root, attempt, STARTED, about)
+            except StorageError:
+                running.close()
+                raise
+            return running
+
+    def is_running(self, attempt: str) -> bool:
+        """Tell whether the process of an attempt is alive."""
+        try:
+            handle = os.open(self._lock_of(attempt), os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        return False
+
+    def _lock_of(self, attempt: str) -> Path:
+        # the lock of a dataset has no dot in its name
+        return self.locks / f"{attempt}.running"
+
+    def new_attempt(self, release: Path) -> str:
+        """Name the next attempt; the register must be open."""
+        names = [*self.chain().attempts, *(path.name for path in self.attempts.iterdir())]
+        numbers = [int(match[1]) for name in names if (match := ATTEMPT.match(name))]
+        return f"{max(numbers, default=0) + 1:06d}-{'-'.join(release.parts)}"
+
+    def open_attempt(self, attempt: str | None, release: Path) -> str:
+        """Take an attempt that was entered and has no outcome yet, or the next."""
+        entries = self.chain().attempts.get(attempt or "", [])
+        if attempt is not None and entries and entries[-1]["event"] == STARTED:
+            return attempt
+        return self.new_attempt(release)
+
+    def write_manifest(self, root: Folder, manifest: dict[str, Any], report: str) -> None:
+        """Keep the manifest and the report of an attempt, both whole or not at all."""
+        attempt, page = manifest["attempt"], report.encode()
+        partial = f".{attempt}"
+        with root.within(ATTEMPTS) as attempts:
+            with attempts.within(partial, make=True) as folder:
+                folder.write(REPORT, page)
+                folder.write(MANIFEST, encode({**manifest, "report_sha256": _sha256(page)}))
+                folder.flush()
+            attempts.move(partial, attempts, attempt)
+            attempts.flush()
+
+    def append(self, root: Folder, attempt: str, event: str) -> None:
+        """Add a line about an attempt whose manifest is kept."""
+        content = self._manifest_bytes(attempt)
+        manifest = decode(content, attempt)
+        about = {
+            "manifest_sha256": _sha256(content),
+            **_about(manifest.release),
+        }
+        if manifest.review is not None:
+            about["candidate"] = manifest.review.candidate
+        self._append(root, attempt, event, about)
+
+    def _append(self, root: Folder, attempt: str, event: str, about: Mapping[str, Any]) -> None:
+        entry = {
+            "previous": self.chain().head,
+            "time": now(),
+            "event": event,
+            "attempt": attempt,
+            **about,
+        }
+        root.append(LINES, _line(entry) + b"\n")
+        root.flush()
+
+    def manifest(self, attempt: str) -> Manifest:
+        """Read the manifest of an attempt.
+
+        Raises
+        ------
+        IntegrityError
+            If it cannot be read.
+        """
+        return decode(self._manifest_bytes(attempt), attempt)
+
+    def _manifest_bytes(self, attempt: str) -> bytes:
+        content = self._read(attempt, MANIFEST)
+        if content is None:
+            raise IntegrityError(f"the manifest of attempt {attempt} is missing")
+        return content
+
+    def _read(self, attempt: str, name: str) -> bytes | None:
+        """Read a file of an attempt; None if there is none."""
+        with self._open(make=False) as root:
+            if not root.holds_folder(ATTEMPTS):
+                return None
+            with root.within(ATTEMPTS) as attempts:
+                if not attempts.holds_folder(attempt):
+                    return None
+                with attempts.within(attempt) as folder:
+                    return folder.read(name)
+
+    def chain(self) -> Chain:
+        """Read the lines and follow the hashes.
+
+        Raises
+        ------
+        IntegrityError
+            If a line was altered, removed or put in; the message says which.
+        """
+        content = self.lines.read_bytes() if self.lines.exists() else b""
+        *whole, torn = content.split(b"\n")
+        entries: list[dict[str, Any]] = []
+        head = NO_LINE
+        for number, line in enumerate(whole, start=1):
+            entry = _entry(line, number)
+            if entry["previous"] != head:
+                raise IntegrityError(
+                    f"line {number} of register.jsonl must carry the hash of the line before; it "
+                    "carries another: lines were removed, put in or exchanged there"
+                )
+            entries.append(entry)
+            head = _sha256(line)
+        return Chain(entries, head, torn)
+
+    def problems_with_manifests(self, chain: Chain) -> list[str]:
+        """Name manifests that are missing or not the ones the lines speak of."""
+        problems = []
+        for attempt, entries in chain.attempts.items():
+            named = {entry["manifest_sha256"] for entry in entries if "manifest_sha256" in entry}
+            if not named:
+                continue
+            content = self._read(attempt, MANIFEST)
+            if content is None:
+                problems.append(f"the manifest of attempt {attempt} is missing")
+            elif named != {_sha256(content)}:
+                problems.append(f"the manifest of attempt {attempt} was altered")
+        return problems
+
+    def problems_with_reports(self, chain: Chain) -> list[str]:
+        """Name reports that are missing or not the ones that the manifests speak of."""
+        problems = []
+        for attempt in sorted(chain.recorded):
+            named = self.manifest(attempt).report_sha256
+            report = self._read(attempt, REPORT)
+            if named and report is None:
+                problems.append(f"the report of attempt {attempt} is missing")
+            elif named and report is not None and _sha256(report) != named:
+                problems.append(f"the report of attempt {attempt} was altered")
+        return problems
+
+    def unrecorded(self, chain: Chain) -> list[str]:
+        """Name attempts with a manifest of which no line speaks."""
+        ours, _ = self._listed()
+        return sorted(set(ours) - chain.recorded)
+
+    def strangers(self) -> list[str]:
+        """Name what lies among the attempts and is none."""
+        return self._listed()[1]
+
+    def _listed(self) -> tuple[list[str], list[str]]:
+        """List attempts, and what is not ours."""
+        if not self.attempts.is_dir():
+            return [], []
+        names = sorted(path.name for path in self.attempts.iterdir())
+        with opened(self.attempts, WHAT, PRIVATE, make=False) as folder:
+            ours = [name for name in names if ATTEMPT.match(name) and folder.holds_folder(name)]
+        partial = [name for name in names if ATTEMPT.match(name.removeprefix("."))]
+        return ours, sorted(set(names) - set(ours) - set(partial))
+
+    def _recover(self, root: Folder) -> None:
+        with root.within(ATTEMPTS) as attempts:
+            for name in attempts.names():
+                if name.startswith(".") and ATTEMPT.match(name[1:]):
+                    attempts.remove(name)
+        chain = self.chain()
+        if chain.torn:
+            root.truncate(LINES, self.lines.stat().st_size - len(chain.torn))
+        problems = self.problems_with_manifests(chain)
+        if problems:
+            raise IntegrityError("; ".join(problems) + ": run `microrelease audit`")
+        for attempt in self.unrecorded(chain):
+            manifest = self.manifest(attempt)
+            approved = manifest.decision == APPROVED
+            if approved and has_appeared(manifest):
+                raise IntegrityError(line_removed(attempt))
+            self.append(root, attempt, ABANDONED if approved else manifest.decision)
+        for entry in self.chain().unfinished:
+            self._end(root, entry)
+
+    def _end(self, root: Folder, entry: dict[str, Any]) -> None:
+        """Give an attempt that a crash interrupted its outcome; one that is running goes on."""
+        attempt = entry["attempt"]
+        if entry["event"] == PUBLISHING:
+            appeared = has_appeared(self.manifest(attempt))
+            self.append(root, attempt, PUBLISHED if appeared else ABANDONED)
+        elif not self.is_running(attempt):
+            self._lock_of(attempt).unlink(missing_ok=True)
+            about = {key: entry[key] for key in ("dataset", "period", "revision", "started_by")}
+            self._append(root, attempt, ABANDONED, about)
+
+    def manifest_path(self, attempt: str) -> Path:
+        """Name the file that holds the manifest of an attempt."""
+        return self.attempts / attempt / MANIFEST
+
+
+def _about(release: Release | ReleaseFacts) -> dict[str, Any]:
+    return {"dataset": release.name, "period": release.period, "revision": release.revision}
+
+
+def has_appeared(manifest: Manifest, public: Path | None = None) -> bool:
+    """Tell whether the public folder of an attempt is there with exactly the bytes it announced.
+
+    ``public`` is where the public folder is now, if it was moved.
+    """
+    if manifest.public is None:
+        return False
+    folder = public_place(manifest, public)
+    try:
+        content = read_published(folder)
+        verify_content(content, str(folder))
+    except (IntegrityError, StorageError):
+        return False
+    return checksums_of(content) == manifest.public.checksums
+
+
+def public_place(manifest: Manifest, public: Path | None = None) -> Path:
+    """Name the public folder of an attempt, where it is now."""
+    assert manifest.public is not None
+    folder = manifest.public.folder
+    return folder if public is None else public.joinpath(*folder.parts[-2:])
+
+
+def read_published(folder: Path) -> dict[str, bytes]:
+    """Read a published folder; neither it, nor that of its dataset, nor a file may be a link.
+
+    Raises
+    ------
+    IntegrityError
+        If there is no such folder.
+    """
+    root = folder.parents[1]
+    try:
+        with (
+            opened(root, "public_folder", PUBLIC, make=False) as public,
+            public.within(folder.parent.name) as dataset,
+            dataset.within(folder.name) as release,
+        ):
+            return release.read_all()
+    except StorageError:
+        raise IntegrityError(
+            f"{str(folder)!r} is not a whole release: there is no such folder"
+        ) from None
+
+
+def line_removed(attempt: str) -> str:
+    """Say of an attempt that it appeared without the line that comes before."""
+    return (
+        f"attempt {attempt} was published, and no line of register.jsonl says so: its lines were "
+        "removed"
+    )
+
+
+def now() -> str:
+    """Tell the time, to the second and with its zone."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    """Write an entry as a line that also carries the hash of itself."""
+    own = _sha256(json.dumps(entry, ensure_ascii=False).encode())
+    return json.dumps({**entry, "hash": own}, ensure_ascii=False).encode()
+
+
+def _entry(line: bytes, number: int) -> dict[str, Any]:
+    """Read a line, and see that writing it again gives the same bytes."""
+    try:
+        entry: dict[str, Any] = json.loads(line)
+        del entry["hash"]
+        intact = _line(entry) == line and {"previous", "event", "attempt"} <= set(entry)
+    except (ValueError, TypeError, KeyError):
+        intact = False
+    if not intact:
+        raise IntegrityError(f"line {number} of register.jsonl was altered")
+    return entry
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
