@@ -1,111 +1,122 @@
-"""Records before and after, and what measures of them share."""
+"""The two sides that measures see: what is published, and the originals behind it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.errors import ContractError
-from algorithms.standardisation import Scale, scale_of
-from algorithms.types import Integers, Labels, Matrix
+from algorithms.masked import Masked
+from algorithms.table import Table
+from algorithms.types import Labels, Matrix
 
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """A confidential column, as numbers from 0 up for its distinct values.
+class _Remembers:
+    """Remembers the results that several measures need."""
 
-    Attributes
-    ----------
-    values : Integers of shape (n,)
-        The number of each record's value; in their order, if they have one.
-    ordered : bool
-        Whether values have an order.
-    """
+    def once(
+        self,
+        function: Callable[Concatenate[Any, Arguments], Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """Call ``function(self, ...)``, or give its result for the same arguments again.
 
-    values: Integers
-    ordered: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """The same records before and after masking, in their own units.
-
-    Attributes
-    ----------
-    original, published, unrounded : Matrix of shape (n, d)
-        Before, after, and after but for rounding.
-    k : int
-        The smallest group that was promised.
-    confidential : mapping of str to Codes
-        Columns that are published as they are and that an attacker would want to learn.
-    bound_rounds : int
-        Rounds spent on a stronger bound on what any method must lose; 0 for the plain one.
-    certify_seconds : float
-        Seconds spent on a bound close to the optimum; 0 for none.
-    """
-
-    original: Matrix
-    published: Matrix
-    unrounded: Matrix
-    k: int
-    confidential: Mapping[str, Codes] = field(default_factory=dict)
-    bound_rounds: int = 0
-    certify_seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not self.original.shape == self.published.shape == self.unrounded.shape:
-            raise ContractError(
-                f"original and published values must have one shape; got {self.original.shape}, "
-                f"{self.published.shape} and {self.unrounded.shape}"
-            )
-
-    def once(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Call a function that several measures need, and remember what it gave for these objects.
-
-        Arguments are told apart by identity, since arrays cannot be hashed.
+        Arguments are compared by value, so they must be hashable.
         """
-        key = (function, *map(id, arguments))
-        if key not in self._known:
-            # arguments are kept so that no other object can get the identity of one
-            self._known[key] = arguments, function(*arguments)
-        result: Result = self._known[key][1]
+        key: Hashable = (function, args, tuple(sorted(kwargs.items())))
+        if key not in self._results:
+            self._results[key] = function(self, *args, **kwargs)
+        result: Result = self._results[key]
         return result
 
     @cached_property
-    def _known(self) -> dict[tuple[Any, ...], tuple[tuple[Any, ...], Any]]:
+    def _results(self) -> dict[Hashable, Any]:
         return {}
 
-    @cached_property
-    def scale(self) -> Scale:
-        """That of the original, on which all distances are measured."""
-        return scale_of(self.original)
 
-    @cached_property
-    def before(self) -> Matrix:
-        """The original values, standardised."""
-        return self.scale.apply(self.original)
+@dataclass(frozen=True, eq=False)
+class Released(_Remembers):
+    """Everything that someone has who has the published files.
 
-    @cached_property
-    def after(self) -> Matrix:
-        """The published values, on the scale of the original."""
-        return self.scale.apply(self.published)
+    Attributes
+    ----------
+    table : Table
+        The published records.
+    k : int
+        The smallest group that was promised.
+    earlier : tuple of Table
+        Earlier releases of the same dataset, the latest last.
+    """
 
-    @cached_property
+    table: Table
+    k: int
+    earlier: tuple[Table, ...] = ()
+
+    @property
     def classes(self) -> Labels:
-        """Number the distinct combinations of published values, for each record."""
-        order = np.lexsort(self.published.T)
-        ordered = self.published[order]
-        fresh = (ordered[1:] != ordered[:-1]).any(axis=1)
-        labels = np.zeros(len(order), dtype=np.int64)
-        labels[order[1:]] = np.cumsum(fresh)
-        return labels
+        """Number of each record's combination of published key values."""
+        return self.table.classes
+
+    @property
+    def sizes(self) -> NDArray[Any]:
+        """Number of records of each such combination."""
+        return self.table.sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(_Remembers):
+    """The same records before and after masking.
+
+    Attributes
+    ----------
+    original : Table
+        The confidential records.
+    masked : Masked
+        The published ones, and the averages behind them.
+    earlier : tuple of Table
+        Earlier releases of the same dataset, the latest last.
+    """
+
+    original: Table
+    masked: Masked
+    earlier: tuple[Table, ...] = ()
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """Count the records of each class."""
-        return np.bincount(self.classes)
+    def released(self) -> Released:
+        """The published side alone."""
+        return Released(self.masked.published, self.masked.k, self.earlier)
+
+    @property
+    def k(self) -> int:
+        """The smallest group that was promised."""
+        return self.masked.k
+
+    @property
+    def before(self) -> Matrix:
+        """The original records, in coordinates."""
+        return self.original.embedding.x
+
+    @property
+    def after(self) -> Matrix:
+        """The published records, in the coordinates of the original."""
+        return self.masked.coordinates
+
+    @property
+    def averages(self) -> Matrix:
+        """The records as they would be published without rounding."""
+        return self.masked.averages
+
+    @property
+    def classes(self) -> Labels:
+        """Number of each record's combination of published key values."""
+        return self.released.classes
+
+    @property
+    def sizes(self) -> NDArray[Any]:
+        """Number of records of each such combination."""
+        return self.released.sizes

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from algorithms.jit import kernel
 from algorithms.rounding.centroids import nearest_integer
 from algorithms.rounding.grid import Grid
-from algorithms.types import Integers, Labels, Matrix
+from algorithms.types import Integers, Labels, Matrix, Order
 
 Sizes = NDArray[np.unsignedinteger]
 """For each place of the path, how many records the best last group before it holds."""
@@ -29,6 +29,19 @@ LANES = 128
 EXACT_FLOAT = 2**52
 EXACT_INT = 2**62
 """Whole numbers below these are added and multiplied without a rounding error or an overflow."""
+
+
+def by_row(labels: Labels, path: Order) -> Labels:
+    """Give the labels of a path, which come in its order, in the order of the rows.
+
+    Examples
+    --------
+    >>> by_row(np.array([0, 0, 1, 1]), np.array([2, 0, 3, 1]))
+    array([0, 1, 0, 1])
+    """
+    labels_by_row = np.empty_like(labels)
+    labels_by_row[path] = labels
+    return labels_by_row
 
 
 def cut_path(x: Matrix, k: int, grid: Grid | None = None) -> tuple[Labels, float]:

@@ -1,17 +1,16 @@
 """The measures of one masked file."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from algorithms.comparison import Codes, Comparison
+from algorithms.comparison import Comparison, Released
 from algorithms.measure import Certified, Estimate, figure
 from algorithms.measures import MEASURES
-from algorithms.types import Matrix
 from algorithms.utility.moments import mean_changes, quantile_changes, variance_ratios
 
-NEAR = 1.1
+CLOSE_TO_OPTIMUM = 1.1
 """Ratio to the proven least below which the distance from the optimum is told in per cent."""
 
 PUBLIC = frozenset(name for name, measure in MEASURES.items() if not measure.needs_original)
@@ -36,8 +35,9 @@ class Evaluation:
     sizes : dict of int to int
         How many such combinations stand in so many records.
     columns : list of dict
-        For each quasi-identifier the change of its mean and of those quantiles that may be told,
-        in standard deviations, and the ratio of its variances.
+        For each quasi-identifier the change of its mean and of those quantiles that may be shown,
+        in standard deviations, and the ratio of its variances; empty if only some measures were
+        computed.
     """
 
     measures: dict[str, float]
@@ -80,7 +80,7 @@ class Evaluation:
         ratio = found["il_over_bound"]
         near = (
             f"within {100.0 * (ratio - 1.0):.2f} % of the optimum"
-            if ratio < NEAR
+            if ratio < CLOSE_TO_OPTIMUM
             else f"at most {ratio:.2f} times the optimum"
         )
         return f"no method could lose less than {found['il_bound']:.4f} %; {said}, {near}" + (
@@ -88,48 +88,64 @@ class Evaluation:
         )
 
 
-def evaluate(files: Comparison) -> Evaluation:
-    """Measure everything that applies.
+def evaluate(
+    files: Comparison,
+    names: Collection[str] | None = None,
+    options: Mapping[str, float] | None = None,
+) -> Evaluation:
+    """Measure a masked file.
+
+    Parameters
+    ----------
+    files : Comparison
+        Records before and after.
+    names : collection of str, optional
+        Measures to compute; by default all that apply.
+    options : mapping, optional
+        Options of measures, by name; each measure is given those that it takes.
 
     Examples
     --------
-    >>> original = np.array([[1.0], [3.0], [7.0], [9.0]])
-    >>> published = np.array([[2.0], [2.0], [8.0], [8.0]])
-    >>> print(evaluate(Comparison(original, published, published, k=2)))
+    >>> original, published = np.array([1.0, 3.0, 7.0, 9.0]), np.array([2.0, 2.0, 8.0, 8.0])
+    >>> print(evaluate(compare([original], [published], k=2)))
     IL 10.0000 % (0.0000 by rounding), DLD 100.0000 %, 2 groups of at least 2 among 4 records
     """
     measures: dict[str, float] = {}
     notes: dict[str, str] = {}
     for name, measure in MEASURES.items():
-        found = measure.run(files)
-        if isinstance(found, Estimate | Certified):
-            measures[name], notes[name] = found.value, found.note
-        elif found is not None:
-            measures[name] = found
+        if names is not None and name not in names:
+            continue
+        own = {
+            option: value for option, value in (options or {}).items() if option in measure.options
+        }
+        side = files if measure.needs_original else files.released
+        value = measure.run(side, **own)
+        if isinstance(value, Estimate | Certified):
+            measures[name], notes[name] = value.value, value.note
+        elif value is not None:
+            measures[name] = value
     sizes, how_many = np.unique(files.sizes, return_counts=True)
     return Evaluation(
         measures=measures,
-        records=len(files.published),
+        records=len(files.original),
         groups=files.sizes.size,
         sizes=dict(zip(sizes.tolist(), how_many.tolist(), strict=True)),
         notes=notes,
-        columns=_columns(files),
+        columns=_columns(files) if names is None else [],
     )
 
 
-def evaluate_published(
-    published: Matrix, k: int, confidential: Mapping[str, Codes]
-) -> dict[str, float]:
+def evaluate_released(files: Released) -> dict[str, float]:
     """Measure what needs no original, as anyone can who has the published file.
 
     Examples
     --------
-    >>> evaluate_published(np.array([[2.0], [2.0], [8.0], [8.0]]), 2, {})
+    >>> column = np.array([2.0, 2.0, 8.0, 8.0])
+    >>> evaluate_released(compare([column], [column], k=2).released)
     {'k': 2.0, 'below_k': 0.0, 'reidentified_random': 50.0}
     """
-    files = Comparison(published, published, published, k, confidential)
-    found = {name: measure.run(files) for name, measure in MEASURES.items() if name in PUBLIC}
-    return {name: value for name, value in found.items() if isinstance(value, float)}
+    values = {name: MEASURES[name].run(files) for name in MEASURES if name in PUBLIC}
+    return {name: value for name, value in values.items() if isinstance(value, float)}
 
 
 def _columns(files: Comparison) -> list[dict[str, float]]:

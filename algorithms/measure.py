@@ -1,12 +1,11 @@
 """What a measure is, and how many digits of it may be told."""
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from algorithms.comparison import Comparison
+from functools import cached_property
+from typing import Literal
 
 DECIMALS, DIGITS = 4, 6
 """Most decimals and most significant digits of a figure that was computed from originals."""
@@ -72,7 +71,7 @@ def figure(value: float) -> float:
     return round(float(value), min(DECIMALS, places)) + 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measure:
     """A figure on a masked file.
 
@@ -93,14 +92,16 @@ class Measure:
     paper : str
         Key of the paper that defines it, in ``algorithms/references.py``.
     run : callable
-        ``run(comparison)``; none where the measure does not apply.
+        ``run(comparison, *, options)`` or, if it needs no original, ``run(released, *, options)``;
+        None where the measure does not apply. Its keyword-only parameters are the measure's
+        options.
     needs_original : bool
-        Whether it takes the originals; if not, anyone who has the published file can compute it.
-    worst : float, optional
-        The worst value that it can take where every group holds at least ``k`` records; none if
-        there is no such value. A limit that tolerates it can never refuse anything.
+        Whether it takes the originals; if not, anyone who has the published file can compute it,
+        and it is given nothing else.
+    least, most : float
+        The range of its values, where every group holds at least ``k`` records.
     over_k : bool
-        Whether ``worst`` is to be divided by ``k``.
+        Whether ``most`` is to be divided by ``k``.
     """
 
     name: str
@@ -110,21 +111,30 @@ class Measure:
     better: Literal["lower", "higher"]
     definition: str
     paper: str
-    run: "Callable[[Comparison], float | Estimate | Certified | None]"
+    run: Callable[..., "float | Estimate | Certified | None"]
     needs_original: bool = True
-    worst: float | None = None
+    least: float = 0.0
+    most: float = math.inf
     over_k: bool = False
+
+    @cached_property
+    def options(self) -> tuple[str, ...]:
+        """Name the options that it takes."""
+        parameters = inspect.signature(self.run).parameters.values()
+        return tuple(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+
+    def range_at(self, k: int) -> tuple[float, float]:
+        """Give the range of its values where every group holds at least ``k`` records."""
+        return self.least, self.most / k if self.over_k else self.most
+
+    def worst_at(self, k: int) -> float:
+        """Give the worst value that it can take where every group holds at least ``k`` records."""
+        return self.range_at(k)[1 if self.better == "lower" else 0]
 
     def tolerates_all(self, limit: float, k: int) -> bool:
         """Tell whether a limit can refuse nothing, where every group holds at least ``k``."""
         worst = self.worst_at(k)
-        if worst is None:
-            return False
         return limit >= worst if self.better == "lower" else limit <= worst
-
-    def worst_at(self, k: int) -> float | None:
-        """Give the worst value that it can take where every group holds at least ``k``."""
-        return self.worst if self.worst is None or not self.over_k else self.worst / k
 
     def shown(self, value: float) -> str:
         """Write a value with its unit."""

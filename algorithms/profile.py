@@ -1,12 +1,12 @@
 """Pictures of a table before and after masking, in averages over at least k records."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from algorithms.attributes import Values
 from algorithms.comparison import Comparison
 from algorithms.risk.dld import distance_linkage
 from algorithms.types import Labels, Matrix
@@ -101,7 +101,7 @@ class Profile:
     linkage_note: str
 
 
-def profile(files: Comparison, names: Sequence[str]) -> Profile:
+def profile(files: Comparison) -> Profile:
     """Summarise a table before and after masking so that no record can be read off.
 
     Of each sorted column the k - 1 smallest and the k - 1 largest values are left out. The rest is
@@ -112,30 +112,42 @@ def profile(files: Comparison, names: Sequence[str]) -> Profile:
     ----------
     files : Comparison
         Records before and after.
-    names : sequence of str
-        The columns.
 
     Examples
     --------
-    >>> x = np.arange(100.0)[:, np.newaxis]
-    >>> column = profile(Comparison(x, x, x, k=10), ["age"]).columns[0]
+    >>> x = np.arange(100.0)
+    >>> column = profile(compare([x], [x], k=10)).columns[0]
     >>> column.before.round(1)
     array([13.5, 23.5, 33.5, 44. , 54.5, 64.5, 74.5, 85. ])
     """
     rows, note = _sample(files)
-    before, after = files.before[rows], files.after[rows]
+    sample_before, sample_after = files.before[rows], files.after[rows]
     return Profile(
         k=files.k,
         columns=tuple(
-            _column(name, files.original[:, j], files.published[:, j], files.k)
-            for j, name in enumerate(names)
+            _column(attribute.name, _numbers(before), _numbers(after), files.k)
+            for attribute, before, after in zip(
+                files.original.attributes,
+                files.original.keys,
+                files.masked.published.keys,
+                strict=True,
+            )
         ),
         correlations_before=correlations(files.before),
         correlations_after=correlations(files.after),
-        linkage=tuple(_linkage(name, j, before, after) for j, name in enumerate(names)),
-        linkage_all=distance_linkage(before, after).expected,
+        linkage=tuple(
+            _linkage(attribute.name, place, sample_before, sample_after)
+            for attribute, place in zip(
+                files.original.attributes, files.original.embedding.places, strict=True
+            )
+        ),
+        linkage_all=distance_linkage(sample_before, sample_after).expected,
         linkage_note=note,
     )
+
+
+def _numbers(values: Values) -> Matrix:
+    return np.asarray(values, dtype=np.float64)
 
 
 def _column(name: str, original: Matrix, published: Matrix, k: int) -> ColumnProfile:
@@ -222,18 +234,21 @@ def _density(averages: Matrix, places: Matrix, width: float) -> Matrix:
     return density / len(averages)
 
 
-def _linkage(name: str, j: int, before: Matrix, after: Matrix) -> ColumnLinkage:
-    others = [i for i in range(before.shape[1]) if i != j]
+def _linkage(name: str, place: slice, before: Matrix, after: Matrix) -> ColumnLinkage:
+    every = np.arange(before.shape[1])
+    own, others = every[place], np.delete(every, place)
     return ColumnLinkage(
         name=name,
-        alone=distance_linkage(before[:, [j]], after[:, [j]]).expected,
-        without=distance_linkage(before[:, others], after[:, others]).expected if others else None,
+        alone=distance_linkage(before[:, own], after[:, own]).expected,
+        without=distance_linkage(before[:, others], after[:, others]).expected
+        if others.size
+        else None,
     )
 
 
 def _sample(files: Comparison) -> tuple[Labels, str]:
     """Take all records, or whole classes drawn at random."""
-    n = len(files.published)
+    n = len(files.original)
     if n <= LARGEST:
         return np.arange(n), ""
     drawn = np.random.default_rng(SEED).permutation(files.sizes.size)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.errors import DataError
 from algorithms.types import Matrix
 
 
@@ -35,12 +34,8 @@ def scale_of(values: Matrix) -> Scale:
     -------
     Scale
         Means and deviations with ``n - 1`` in the denominator. A constant column gets the
-        deviation 1, so that it becomes zero and weighs nothing.
-
-    Raises
-    ------
-    DataError
-        If a column spreads too far for its squares to be represented.
+        deviation 1, so that it becomes zero and weighs nothing. The deviation of a column that
+        spreads too far for its squares to be represented is infinite.
 
     Examples
     --------
@@ -52,12 +47,6 @@ def scale_of(values: Matrix) -> Scale:
         mean = values[0] + (values - values[0]).mean(axis=0)
         centred = values - mean
         deviation = np.sqrt((centred**2).sum(axis=0) / max(len(values) - 1, 1))
-    wide = int((~np.isfinite(deviation)).sum())
-    if wide:
-        raise DataError(
-            "quasi-identifiers must spread over less than 1e150 to be standardised; "
-            f"{wide} of {values.shape[1]} spread further: express them in larger units"
-        )
     constant = (values == values[0]).all(axis=0)
     deviation = np.where(constant | (deviation == 0.0), 1.0, deviation)
     return Scale(mean, deviation)

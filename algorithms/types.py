@@ -1,6 +1,6 @@
 """What travels between the algorithms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ Order = NDArray[np.int64]
 """A path through the records: row numbers, each exactly once."""
 
 Watch = Callable[[int, float], None]
-"""Told, now and then, how many iterations a search has made and the share of its budget spent."""
+"""Called during a search with the iterations made so far and the share of the budget spent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,6 @@ class Partition:
         The group of each record.
     k : int
         Smallest group allowed.
-    iterations : int, optional
-        How many iterations the search made that found it; none if there was no search.
 
     Raises
     ------
@@ -57,7 +55,6 @@ class Partition:
 
     labels: Labels
     k: int
-    iterations: int | None = None
 
     def __post_init__(self) -> None:
         if self.labels.ndim != 1 or self.labels.size == 0 or self.labels.min() < 0:
@@ -68,7 +65,41 @@ class Partition:
                 f"every group must hold at least k={self.k} records; "
                 f"{small} of {self.sizes.size} hold fewer"
             )
-        self.labels.flags.writeable = False
+        if self.labels.flags.writeable:
+            own = self.labels.copy()
+            own.flags.writeable = False
+            object.__setattr__(self, "labels", own)
+
+    @classmethod
+    def join(cls, parts: Sequence[tuple[Order, "Partition"]]) -> "Partition":
+        """Join the partitions of disjoint sets of records into one, and count its groups again.
+
+        Parameters
+        ----------
+        parts : sequence of (Order, Partition)
+            The rows of each set, which together are all rows, and the partition of these rows.
+
+        Raises
+        ------
+        ContractError
+            If the sets do not hold every row once, or were grouped with different ``k``.
+
+        Examples
+        --------
+        >>> pair = Partition(np.array([0, 0]), k=2)
+        >>> Partition.join([(np.array([0, 3]), pair), (np.array([1, 2]), pair)]).labels
+        array([0, 1, 1, 0])
+        """
+        rows = np.concatenate([rows for rows, _ in parts])
+        ks = {part.k for _, part in parts}
+        if len(ks) != 1 or not np.array_equal(np.sort(rows), np.arange(rows.size)):
+            raise ContractError("partitions that are joined have one k and every row once")
+        labels = np.empty(rows.size, dtype=np.int64)
+        groups = 0
+        for own, part in parts:
+            labels[own] = groups + part.labels
+            groups += part.sizes.size
+        return cls(labels, ks.pop())
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from algorithms.local_search.search import loss_of, search
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.mdav import mdav
-from algorithms.microaggregation.partition import partition
+from algorithms.problem import Budget, Problem
 from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix
 from algorithms.utility.il import information_loss
@@ -129,7 +129,7 @@ include the search for neighbours:
 def at_scale(seconds: float) -> str:
     """Measure moves alone, and with some annealing, on a long table beside exact MDAV."""
     warm = heavy_tailed(3000)
-    partition(warm, 3, METHODS["best"], iterations=10)
+    METHODS["best"].solve(Problem(warm, 3, budget=Budget(10)))
     x = heavy_tailed(LONG)
     lines = ["| | seconds | of MDAV | IL | against MDAV |", "|---|---|---|---|---|"]
     start = time.process_time()
@@ -154,7 +154,7 @@ def measured(seconds: float) -> list[Cell]:
     """Run MDAV and ``best`` on every set."""
     budgets = sorted({budget for budget in BUDGETS if budget <= seconds} | {seconds})
     bounds, prints = proven_bounds(), best_prints()
-    partition(dataset("census")[:200], 3, METHODS["best"], iterations=50)
+    METHODS["best"].solve(Problem(dataset("census")[:200], 3, budget=Budget(50)))
     cells = []
     for name in TITLES:
         x = dataset(name)
@@ -162,16 +162,16 @@ def measured(seconds: float) -> list[Cell]:
             start = _run(x, k, "mdav")
             best = {}
             for budget in budgets:
-                taken, il = _run(x, k, "best", seconds=budget)
+                taken, il = _run(x, k, "best", Budget(seconds=budget))
                 best[budget] = (taken, il)
                 sys.stderr.write(f"{name} k = {k}: {budget:g} s, IL {il:.4f}\n")
             cells.append(Cell(name, k, start, best, prints[name, k], bounds[name, k]))
     return cells
 
 
-def _run(x: Matrix, k: int, method: str, **options: float) -> tuple[float, float]:
+def _run(x: Matrix, k: int, method: str, budget: Budget | None = None) -> tuple[float, float]:
     start = time.perf_counter()
-    groups = partition(x, k, METHODS[method], **options)
+    groups = METHODS[method].solve(Problem(x, k, budget=budget or Budget()))
     seconds = time.perf_counter() - start
     published = np.column_stack([real_centroids(column, groups) for column in x.T])
     return seconds, information_loss(x, published)[0]

@@ -23,7 +23,6 @@ from tasks.explore.pictures import loss_by_k, risk_utility_map
 from tasks.explore.workers import working
 from tasks.ingest import ingest
 from tasks.reporting.pictures import as_png
-from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.reference.printed import VARIABLE, columns_used
 
@@ -90,12 +89,10 @@ def _spec(name: str, folder: Path) -> ReleaseSpec:
 
 
 def _tried(spec: ReleaseSpec, options: argparse.Namespace) -> list[Cell]:
-    table = validate.fn(ingest.fn(spec).frame, spec)
-    frame, spec = table.frame, table.spec
-    data = standardise.fn(frame, spec.columns)
+    table, _ = validate.fn(ingest.fn(spec).table, spec)
     wanted = choices(spec, options.methods, ORDERINGS_TRIED, options.k)
     with (
-        working((frame, data, spec), options.workers, options.seconds) as workers,
+        working((table, spec), options.workers, options.seconds) as workers,
         ThreadPoolExecutor(options.workers) as threads,
     ):
         cells = []

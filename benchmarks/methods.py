@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from algorithms.microaggregation import METHODS
-from algorithms.microaggregation.partition import partition
+from algorithms.problem import Problem
 from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix
 from algorithms.utility.il import information_loss
@@ -27,7 +27,7 @@ from benchmarks.tables import ATTRIBUTES, heavy_tailed
 from tests.reference.printed import VARIABLE, dataset
 
 WARM_UP = 300
-GROUPING = [name for name in METHODS if not METHODS[name].along_path]
+GROUPING = [name for name in METHODS if not METHODS[name].reads_path]
 """Methods that need no path; ``benchmarks.cutting`` is about the others."""
 
 
@@ -78,7 +78,7 @@ there, and on longer ones."""
 def run(name: str, x: Matrix, k: int) -> tuple[float, float]:
     """Run a method once; return its seconds and its IL."""
     start = time.perf_counter()
-    groups = partition(x, k, METHODS[name])
+    groups = METHODS[name].solve(Problem(x, k))
     seconds = time.perf_counter() - start
     published = np.column_stack([real_centroids(column, groups) for column in x.T])
     return seconds, information_loss(x, published)[0]

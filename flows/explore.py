@@ -128,11 +128,10 @@ def _explore(
 ) -> None:
     log = get_run_logger()
     wanted = choices(spec, methods, orderings, ks)
-    table = validate(ingest(spec).frame, spec)
-    frame, spec = table.frame, table.spec
-    data = standardise(frame, spec.columns)
+    table, _ = validate(ingest(spec).table, spec)
+    standardise(table)
     log.info("%d choices, %d at a time", len(wanted), count)
-    with working((frame, data, spec), count, seconds) as workers:
+    with working((table, spec), count, seconds) as workers:
         futures = [try_choice.submit(workers, choice, len(wanted)) for choice in wanted]
         cells += [future.result() for future in futures]
     write_map(cells, spec, folder)

@@ -15,17 +15,13 @@ from flows.alone import alone, deciding, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Outcome, observers
 from flows.review import ask, check_answerable, check_starter, starter
-from tasks.evaluate import evaluate
 from tasks.ingest import ingest
 from tasks.judge import judge
-from tasks.microaggregate import microaggregate
-from tasks.order import order
+from tasks.pipeline import as_task, mask_and_measure
 from tasks.profile import profile
 from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
 from tasks.reporting.artefacts import progress
-from tasks.round_integers import round_integers
 from tasks.stage import guarded
-from tasks.standardise import standardise
 from tasks.store import provenance
 from tasks.store.ownership import check_owner
 from tasks.store.public_folder import check_places
@@ -136,29 +132,24 @@ def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> 
         "path": str(spec.source.path),
         "sha256": source.sha256,
         "bytes": source.size,
-        "rows": len(source.frame),
-        "columns": len(source.frame.columns),
+        "rows": source.table.num_rows,
+        "columns": source.table.num_columns,
     }
-    table = validate(source.frame, spec)
-    spec = table.spec
-    data = standardise(table.frame, spec.columns)
-    paths = order(data, spec.microaggregation)
-    partitions = microaggregate(data, spec.microaggregation, paths)
-    made = [groups.iterations for groups in partitions if groups.iterations is not None]
-    if made:
-        record["iterations"] = made if spec.microaggregation.each_column else made[0]
-    masked = round_integers(table.frame, partitions, spec.columns)
-    evaluation = evaluate(table.frame, masked, partitions, spec)
+    table, findings = validate(source.table, spec)
+    masked, evaluation = mask_and_measure(table, spec, as_task)
+    iterations = [one.iterations for one in masked.groupings if one.iterations is not None]
+    if iterations:
+        record["iterations"] = iterations if spec.microaggregation.each_column else iterations[0]
     get_run_logger().info("%s", evaluation)
 
     outcome.evaluation = evaluation
     outcome.verdicts = verdicts(evaluation, spec.gate, spec.microaggregation.k)
     record["evaluation"] = asdict(evaluation)
     record["gate"] = [asdict(verdict) for verdict in outcome.verdicts]
-    record["expectations"] = [asdict(finding) for finding in table.findings]
+    record["expectations"] = [asdict(finding) for finding in findings]
     if not dry_run:
-        outcome.profile = profile(table.frame, masked, spec)
-    judgement = judge(table.frame, masked, evaluation, spec)
+        outcome.profile = profile(masked)
+    judgement = judge(masked, evaluation, spec)
     record["expectations"] += [asdict(finding) for finding in judgement.findings]
     if dry_run:
         outcome.sentence = "approved; a dry run publishes and records nothing"
@@ -166,7 +157,7 @@ def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> 
 
     told = outcome.timed_record()
     make_public = seal if hold else publish
-    result = make_public(masked, judgement.approval, spec, told, outcome.profile)
+    result = make_public(masked.published, judgement.approval, spec, told, outcome.profile)
     if isinstance(result, Candidate):
         outcome.hold(result)
     else:

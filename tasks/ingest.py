@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -59,7 +58,7 @@ NOT_READABLE = {
 class Ingested:
     """The table as it was read, and the fingerprint of the file it was read from."""
 
-    frame: pd.DataFrame
+    table: pa.Table
     sha256: str
     size: int
 
@@ -70,8 +69,7 @@ def ingest(spec: ReleaseSpec) -> Ingested:
     content = _content(spec.source.path)
     _refuse_other_kinds(content, spec.source.kind)
     table = _read_csv(content, spec) if spec.source.kind == "csv" else _read_parquet(content, spec)
-    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
-    return Ingested(frame, hashlib.sha256(content).hexdigest(), len(content))
+    return Ingested(table, hashlib.sha256(content).hexdigest(), len(content))
 
 
 def _content(path: Path) -> bytes:

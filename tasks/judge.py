@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-import pandas as pd
-
 from algorithms.errors import ContractError
 from algorithms.evaluation import Evaluation
+from algorithms.masked import Masked
 from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import Finding, require
+from expectations.tables import arrow_of, frame_of
 from tasks.stage import stage
 
 
@@ -22,11 +22,11 @@ class Judgement:
 
 
 @stage(name="judge")
-def judge(
-    original: pd.DataFrame, masked: pd.DataFrame, evaluation: Evaluation, spec: ReleaseSpec
-) -> Judgement:
+def judge(masked: Masked, evaluation: Evaluation, spec: ReleaseSpec) -> Judgement:
     """Hold the measures against their ceilings, then the table against the output suite."""
     from expectations.suites.output_suite import output_suite
 
-    approval = Approval(evaluation, spec.gate, spec.microaggregation.k, digest_of(masked))
-    return Judgement(approval, require(output_suite(spec, original), masked, ContractError))
+    frame = frame_of(arrow_of(masked.published, spec.columns.published))
+    approval = Approval(evaluation, spec.gate, spec.microaggregation.k, digest_of(frame))
+    findings = require(output_suite(spec, masked.original), frame, ContractError)
+    return Judgement(approval, findings)

@@ -1,49 +1,21 @@
 """Groups similar records."""
 
-from algorithms.microaggregation import METHODS
-from algorithms.microaggregation.best import refine
-from algorithms.microaggregation.partition import partition
-from algorithms.microaggregation.recut import recut
-from algorithms.types import Order, Partition
-from expectations.request.spec import Microaggregation
+from collections.abc import Sequence
+
+from algorithms import masking
+from algorithms.masked import Grouping
+from algorithms.masking import Plan
+from algorithms.table import Table
+from algorithms.types import Order
 from tasks.stage import stage, watchers
-from tasks.standardise import Standardised
 
 
 @stage(name="microaggregate")
-def microaggregate(
-    data: Standardised, spec: Microaggregation, paths: tuple[Order, ...] | None = None
-) -> tuple[Partition, ...]:
-    """Group the standardised records with the method the spec names.
-
-    There is one partition per quasi-identifier: the same for all, unless each is grouped on its
-    own.
-    """
-    pieces = data.pieces(spec.each_column)
-    groups = tuple(
-        _group(piece, spec, path)
-        for piece, path in zip(pieces, paths or [None] * len(pieces), strict=True)
-    )
-    return groups if spec.each_column else groups * data.x.shape[1]
+def microaggregate(table: Table, plan: Plan, paths: Sequence[Order | None]) -> tuple[Grouping, ...]:
+    """Group the records of each block with the method of the plan."""
+    return masking.group(table, plan, paths, _tell)
 
 
-def _group(data: Standardised, spec: Microaggregation, path: Order | None) -> Partition:
-    groups = partition(
-        data.x,
-        spec.k,
-        METHODS[spec.method],
-        order=path,
-        grid=data.grid,
-        watch=_tell,
-        **spec.options,
-    )
-    if spec.recut:
-        groups = recut(data.x, groups, data.grid)
-    if spec.refine is not None:
-        groups = refine(data.x, groups, data.grid, _tell, **spec.refine)
-    return groups
-
-
-def _tell(_made: int, share: float) -> None:
+def _tell(_iterations: int, share: float) -> None:
     for watcher in watchers:
         watcher(share)

@@ -1,19 +1,13 @@
 """Puts the records on a path, for the methods that cut one."""
 
-from algorithms.orderings import ORDERINGS
+from algorithms import masking
+from algorithms.masking import Plan
+from algorithms.table import Table
 from algorithms.types import Order
-from expectations.request.spec import Microaggregation
 from tasks.stage import stage
-from tasks.standardise import Standardised
 
 
 @stage(name="order")
-def order(data: Standardised, spec: Microaggregation) -> tuple[Order, ...] | None:
-    """Find the path that the spec names, if it names one; one for all that is grouped together."""
-    if spec.ordering is None:
-        return None
-    ordering = ORDERINGS[spec.ordering]
-    return tuple(
-        ordering.path(piece.x, spec.k, **spec.ordering_options)
-        for piece in data.pieces(spec.each_column)
-    )
+def order(table: Table, plan: Plan) -> tuple[Order | None, ...]:
+    """Find the path that the plan names through each block, if it names one."""
+    return masking.paths(table, plan)

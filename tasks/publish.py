@@ -4,10 +4,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from algorithms.errors import ContractError, IntegrityError, RejectedError, StorageError
 from algorithms.profile import Profile
+from algorithms.table import Table
 from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.manifest import Manifest
@@ -15,6 +14,7 @@ from expectations.published.verifier import Verification
 from expectations.request.spec import Publication as PublicationPlaces
 from expectations.request.spec import Release, ReleaseSpec
 from expectations.review import Decision
+from expectations.tables import arrow_of, frame_of
 from tasks.stage import stage
 from tasks.store import candidates, public_folder
 from tasks.store.disk import Folder
@@ -87,7 +87,7 @@ def begin(spec: ReleaseSpec, started_by: str) -> Running:
 
 @stage(name="publish", retries=2)
 def publish(
-    masked: pd.DataFrame,
+    masked: Table,
     approval: Approval,
     spec: ReleaseSpec,
     record: dict[str, Any],
@@ -108,7 +108,7 @@ def publish(
 
 @stage(name="seal", retries=2)
 def seal(
-    masked: pd.DataFrame,
+    masked: Table,
     approval: Approval,
     spec: ReleaseSpec,
     record: dict[str, Any],
@@ -218,8 +218,8 @@ def _carried_over(sealed: Manifest) -> dict[str, Any]:
     return sealed.model_dump(exclude=own, exclude_unset=True)
 
 
-def _check_approved(masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec) -> None:
-    if digest_of(masked) != approval.digest:
+def _check_approved(masked: Table, approval: Approval, spec: ReleaseSpec) -> None:
+    if digest_of(frame_of(arrow_of(masked, spec.columns.published))) != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
     if (approval.gate, approval.k) != (spec.gate, spec.microaggregation.k):
         raise ContractError("an approval must be for the gate and the k of the spec; got another")

@@ -1,69 +1,45 @@
-"""Checks the table that was read, and gives its quasi-identifiers their declared types."""
+"""Checks the table that was read, and gives its columns their declared kinds."""
 
-from dataclasses import dataclass
-
-import pandas as pd
+import pyarrow as pa
 
 from algorithms.errors import DataError
+from algorithms.table import Table
 from expectations.request.spec import Columns, ReleaseSpec
-from expectations.suites.numbers import places_of, to_floats, to_integers
 from expectations.suites.require import Finding, require
+from expectations.tables import frame_of, read_table
 from tasks.stage import stage
 
 
-@dataclass(frozen=True, eq=False)
-class Validated:
-    """A table that fits its spec.
+@stage(name="validate")
+def validate(source: pa.Table, spec: ReleaseSpec) -> tuple[Table, tuple[Finding, ...]]:
+    """Hold the source against the input suites.
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The table, with its quasi-identifiers as numbers.
-    spec : ReleaseSpec
-        The spec, in which quasi-identifiers without declared decimals have those of the source.
+    Returns
+    -------
+    table : Table
+        The source, with its columns in the kinds and roles that the spec declares.
     findings : tuple of Finding
         The rules that were checked.
     """
-
-    frame: pd.DataFrame
-    spec: ReleaseSpec
-    findings: tuple[Finding, ...]
-
-
-@stage(name="validate")
-def validate(frame: pd.DataFrame, spec: ReleaseSpec) -> Validated:
-    """Hold the table against the input suites."""
     from expectations.suites.input_suite import input_suite, shape_suite
 
-    shape = require(shape_suite(spec), frame, DataError, hint=_about_columns(frame, spec.columns))
+    frame = frame_of(source)
+    shape = require(shape_suite(spec), frame, DataError, hint=_about_columns(source, spec.columns))
     values = require(
         input_suite(spec), frame, DataError, hint="correct the source, or the roles in the spec"
     )
-    typed = frame.copy()
-    for column in spec.columns.quasi_identifiers:
-        whole = column in spec.columns.integers
-        typed[column] = (to_integers if whole else to_floats)(frame[column])
-    return Validated(typed, _with_places(frame, spec), shape + values)
+    return read_table(source, spec.columns), shape + values
 
 
-def _with_places(frame: pd.DataFrame, spec: ReleaseSpec) -> ReleaseSpec:
-    """Publish averages with the decimals of the source where the spec does not say how many."""
-    columns = spec.columns
-    real = [name for name in columns.quasi_identifiers if name not in columns.integers]
-    places = {name: places_of(frame[name]) for name in real if name not in columns.decimals}
-    decimals = columns.decimals | {name: n for name, n in places.items() if n is not None}
-    settled = columns.model_copy(update={"decimals": decimals})
-    return spec.model_copy(update={"columns": settled})
-
-
-def _about_columns(frame: pd.DataFrame, columns: Columns) -> str:
+def _about_columns(source: pa.Table, columns: Columns) -> str:
     """Name the columns of the spec that are missing, and count those without a role.
 
     Their names stay unsaid: a damaged header has records in it.
     """
-    missing = [name for name in columns.all if name not in frame.columns]
-    extra = sum(name not in columns.all for name in frame.columns)
-    counts = f"the file has {len(frame.columns)} columns, the spec names {len(columns.all)}"
+    names = source.column_names
+    missing = [name for name in columns.all if name not in names]
+    extra = sum(name not in columns.all for name in names)
+    counts = f"the file has {len(names)} columns, the spec names {len(columns.all)}"
     if len(missing) == len(columns.all):
         return (
             f"no column of the spec is in the file ({counts}); does it have a header, and this "

@@ -4,41 +4,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from prefect.client.schemas.objects import State
 
+from algorithms.table import Table
 from expectations.gate import Approval
 from expectations.request.named import Changes, at_hand
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
-from tasks.evaluate import evaluate
 from tasks.ingest import ingest
 from tasks.judge import judge
-from tasks.microaggregate import microaggregate
-from tasks.order import order
+from tasks.pipeline import mask_and_measure, plainly
 from tasks.publish import decide, publish, seal
-from tasks.round_integers import round_integers
-from tasks.standardise import standardise
 from tasks.store.register import Register
 from tasks.validate import validate
 from tests.conftest import Request
 
-Candidate = tuple[pd.DataFrame, Approval, ReleaseSpec, dict[str, Any]]
+Candidate = tuple[Table, Approval, ReleaseSpec, dict[str, Any]]
 
 
 def candidate(request_of: Request, **sections: Any) -> Candidate:
     """Do everything that comes before publication."""
-    spec = request_of.load(**sections)
-    validated = validate.fn(ingest.fn(spec).frame, spec)
-    table, spec = validated.frame, validated.spec
-    data = standardise.fn(table, spec.columns)
-    groups = microaggregate.fn(data, spec.microaggregation)
-    masked = round_integers.fn(table, groups, spec.columns)
-    measured = evaluate.fn(table, masked, groups, spec)
-    approval = judge.fn(table, masked, measured, spec).approval
+    spec = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
+    table, _ = validate.fn(ingest.fn(spec).table, spec)
+    masked, measured = mask_and_measure(table, spec, plainly)
+    approval = judge.fn(masked, measured, spec).approval
     content = spec.model_dump(mode="json")
     record = {"release": content["release"], "spec": content, "started_by": "Ana"}
-    return masked, approval, spec, record
+    return masked.published, approval, spec, record
 
 
 def run_release(path: Path, changes: Changes | None = None, **options: Any) -> State[None]:
@@ -59,16 +51,7 @@ def folder_of(request_of: Request) -> Path:
 
 def publish_all(request_of: Request, **sections: Any) -> Path:
     """Publish a spec without Prefect, through a review if it asks for one."""
-    spec = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
-    validated = validate.fn(ingest.fn(spec).frame, spec)
-    table, spec = validated.frame, validated.spec
-    data = standardise.fn(table, spec.columns)
-    groups = microaggregate.fn(data, spec.microaggregation, order.fn(data, spec.microaggregation))
-    masked = round_integers.fn(table, groups, spec.columns)
-    measured = evaluate.fn(table, masked, groups, spec)
-    approval = judge.fn(table, masked, measured, spec).approval
-    content = spec.model_dump(mode="json")
-    record = {"release": content["release"], "spec": content, "started_by": "Ana"}
+    masked, approval, spec, record = candidate(request_of, **sections)
     if spec.gate.review is None:
         return publish.fn(masked, approval, spec, record).folder
     held = seal.fn(masked, approval, spec, record)

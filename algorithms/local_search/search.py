@@ -10,12 +10,12 @@ from algorithms.local_search.anneal import anneal, dissolve_everywhere
 from algorithms.local_search.divide import split_large
 from algorithms.local_search.groups import Groups, groups_of
 from algorithms.local_search.moves import descend_everywhere
+from algorithms.local_search.recut import recut
 from algorithms.microaggregation.mdav import mdav
-from algorithms.microaggregation.recut import recut
 from algorithms.rounding.grid import Grid
 from algorithms.search.neighbours import neighbours
 from algorithms.search.pool import centroids_of
-from algorithms.types import Labels, Matrix, Partition, Watch
+from algorithms.types import Labels, Matrix, Watch
 
 HOT, COLD = 0.15, 0.005
 """Temperatures at the start and at the end, in units of what a group loses on average."""
@@ -146,8 +146,8 @@ def _descend(
     """
     best = _descended(groups_of(x, near, labels, k, grid, seed))
     for _ in range(RECUTS if len(x) <= RECUT_ROWS else 0):
-        cut = recut(x, Partition(_numbered(best.labels), k), grid)
-        groups = _descended(groups_of(x, near, cut.labels, k, grid, seed))
+        cut = recut(x, _numbered(best.labels), k, grid)
+        groups = _descended(groups_of(x, near, cut, k, grid, seed))
         before, after = best.costs.sum(), groups.costs.sum()
         if after < before:
             best = groups

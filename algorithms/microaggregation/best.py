@@ -1,32 +1,31 @@
-"""The best groups that a budget of time or iterations can find."""
+"""The best groups that a budget of iterations can find."""
 
 from typing import Annotated
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge
 
 from algorithms.local_search.search import search
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.partition import counted
+from algorithms.problem import Budget
 from algorithms.rounding.grid import Grid
-from algorithms.types import Labels, Matrix, Partition, Watch
+from algorithms.types import Labels, Matrix, Watch
 
-Iterations = Annotated[int, Ge(0)] | None
-Seconds = Annotated[float, Gt(0)] | None
 Seed = Annotated[int, Ge(0)]
+DEFAULT = Budget()
 
 
 def best(
     x: Matrix,
     k: int,
     grid: Grid | None = None,
+    start: Labels | None = None,
+    budget: Budget = DEFAULT,
     watch: Watch | None = None,
     *,
-    iterations: Iterations = None,
-    seconds: Seconds = None,
     seed: Seed = 0,
 ) -> Labels:
-    """Improve the groups of MDAV by local search, then by annealed ruin and recreate.
+    """Improve groups by local search, then by annealed ruin and recreate.
 
     First each record goes to the group, or takes the place of a record, where that saves most,
     among the groups of its nearest records; groups are dissolved, or divided, where that saves
@@ -42,15 +41,14 @@ def best(
         Smallest group allowed, ``1 <= k <= n``; the largest holds ``2k - 1`` records.
     grid : Grid, optional
         The values that can be published. With it, a group costs what its rounded average loses.
+    start : Labels of shape (n,), optional
+        Groups to improve; by default those of MDAV.
+    budget : Budget
+        Rounds of ruin and recreate, and seconds, which include the search for neighbours and not
+        MDAV. By default there are four times the square of the number of groups, but at most
+        (3,000,000 + 30 n) / k² rounds: some ten seconds for thousands of records.
     watch : callable, optional
-        Told of the progress.
-    iterations : int, optional
-        Rounds of ruin and recreate. The same number gives the same groups. By default four times
-        the square of the number of groups, but at most (3,000,000 + 30 n) / k²: some ten seconds
-        for thousands of records.
-    seconds : float, optional
-        Budget in seconds, which includes the search for neighbours and not MDAV; how far it gets
-        depends on the machine. If both are given, the one ends it that is spent first.
+        Called with the progress.
     seed : int
         Seed of the random numbers.
 
@@ -72,40 +70,15 @@ def best(
     array([0, 1, 0, 1])
     """
     return search(
-        x, mdav(x, k), k, grid, iterations=iterations, seconds=seconds, seed=seed, watch=watch
-    )
-
-
-def refine(
-    x: Matrix,
-    groups: Partition,
-    grid: Grid | None = None,
-    watch: Watch | None = None,
-    *,
-    iterations: Iterations = None,
-    seconds: Seconds = None,
-    seed: Seed = 0,
-) -> Partition:
-    """Improve any partition as `best` does; what is published never loses more than before.
-
-    Examples
-    --------
-    >>> x = np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0], [8.0, 9.0]])
-    >>> refine(x, Partition(np.array([0, 0, 1, 1]), k=2)).labels
-    array([0, 1, 0, 1])
-    """
-    tally, told = counted(watch)
-    labels = search(
         x,
-        groups.labels,
-        groups.k,
+        mdav(x, k) if start is None else start,
+        k,
         grid,
-        iterations=iterations,
-        seconds=seconds,
+        iterations=budget.iterations,
+        seconds=budget.seconds,
         seed=seed,
-        watch=told,
+        watch=watch,
     )
-    return Partition(labels, groups.k, iterations=tally())
 
 
 METHOD = Method(
@@ -116,6 +89,4 @@ METHOD = Method(
         "closer to the original values."
     ),
     paper="SSSD00",
-    as_published=True,
-    searches=True,
 )

@@ -4,11 +4,11 @@ from typing import Literal
 
 import numpy as np
 
-from algorithms.cutting import cut_path, cut_whole
+from algorithms.cutting import by_row, cut_path, cut_whole
 from algorithms.microaggregation.method import Method
 from algorithms.rounding.centroids import to_places
 from algorithms.rounding.grid import Grid
-from algorithms.types import Integers, Labels, Matrix
+from algorithms.types import Integers, Labels, Matrix, Order
 
 PAPER_SCALE = 100
 
@@ -16,6 +16,7 @@ PAPER_SCALE = 100
 def imhmi(
     x: Matrix,
     k: int,
+    path: Order,
     grid: Grid | None = None,
     *,
     mode: Literal["release", "paper"] = "release",
@@ -28,9 +29,11 @@ def imhmi(
     Parameters
     ----------
     x : Matrix of shape (n, d)
-        Standardised records along a path.
+        Standardised records.
     k : int
         Smallest group allowed, ``1 <= k <= n``.
+    path : Order of shape (n,)
+        Row numbers along the path.
     grid : Grid, optional
         The values that can be published. Each attribute weighs as much as its standardisation
         makes it; without a grid nothing is rounded, and this is MHM.
@@ -53,16 +56,19 @@ def imhmi(
     Examples
     --------
     >>> column = np.array([[1.0], [2], [2], [3], [4], [4], [6], [6], [8], [10]])
-    >>> imhmi(column, 3)
+    >>> imhmi(column, 3, np.arange(10))
     array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])
-    >>> imhmi(column, 3, Grid(np.zeros(1), np.ones(1), whole=np.array([True])))
+    >>> imhmi(column, 3, np.arange(10), Grid(np.zeros(1), np.ones(1), whole=np.array([True])))
     array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2])
     """
+    along = x[path]
     if mode == "paper":
-        return cut_whole(paper_units(x), k)[0]
-    if grid is not None and x.shape[1] == 1 and grid.whole[0]:
-        return cut_whole(grid.steps_from_origin(x), k)[0]
-    return cut_path(x, k, grid)[0]
+        labels, _ = cut_whole(paper_units(along), k)
+    elif grid is not None and x.shape[1] == 1 and grid.whole[0]:
+        labels, _ = cut_whole(grid.steps_from_origin(along), k)
+    else:
+        labels, _ = cut_path(along, k, grid)
+    return by_row(labels, path)
 
 
 def paper_units(x: Matrix) -> Integers:
@@ -77,6 +83,4 @@ METHOD = Method(
         "where this loses least information, counting the loss by rounding the averages."
     ),
     paper="MOR20",
-    along_path=True,
-    as_published=True,
 )

@@ -1,22 +1,23 @@
 """MHM, the method of Hansen and Mukherjee for multivariate paths."""
 
-from algorithms.cutting import cut_path
+from algorithms.cutting import by_row, cut_path
 from algorithms.microaggregation.method import Method
-from algorithms.types import Labels, Matrix
+from algorithms.types import Labels, Matrix, Order
 
 
-def mhm(x: Matrix, k: int) -> Labels:
+def mhm(x: Matrix, k: int, path: Order) -> Labels:
     """Cut a path through the records so that the groups lose least.
 
-    The best of all ways to cut the rows of ``x``, in the order in which they come, into groups of
-    ``k`` to ``2k - 1`` neighbours [HM03]_.
+    The best of all ways to cut the path into groups of ``k`` to ``2k - 1`` neighbours [HM03]_.
 
     Parameters
     ----------
     x : Matrix of shape (n, d)
-        Standardised records along a path.
+        Standardised records.
     k : int
         Smallest group allowed, ``1 <= k <= n``.
+    path : Order of shape (n,)
+        Row numbers along the path.
 
     Returns
     -------
@@ -30,11 +31,11 @@ def mhm(x: Matrix, k: int) -> Labels:
 
     Examples
     --------
-    >>> mhm(np.array([[1.0], [2.0], [3.0], [8.0], [9.0]]), k=2)
-    array([0, 0, 0, 1, 1])
+    >>> mhm(np.array([[1.0], [9.0], [3.0], [8.0], [2.0]]), 2, np.array([0, 4, 2, 3, 1]))
+    array([0, 1, 0, 1, 0])
     """
-    labels, _ = cut_path(x, k)
-    return labels
+    labels, _ = cut_path(x[path], k)
+    return by_row(labels, path)
 
 
 METHOD = Method(
@@ -44,5 +45,4 @@ METHOD = Method(
         "where this loses least information."
     ),
     paper="HM03",
-    along_path=True,
 )

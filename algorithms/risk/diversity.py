@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from algorithms.comparison import Codes, Comparison
+from algorithms.comparison import Released
 from algorithms.jit import kernel
 from algorithms.measure import Measure
+from algorithms.table import Codes
 from algorithms.types import Integers, Labels, Matrix
 
 
@@ -80,65 +81,73 @@ def farthest_class(values: Integers, ends: Labels, overall: Matrix, sums: Matrix
 def _worst(
     measure: Callable[[Codes, Labels], float | None],
     choose: Callable[[list[float]], float],
-    files: Comparison,
+    files: Released,
 ) -> float | None:
     """Take the worst of all confidential columns; none if the measure applies to none."""
-    found = [measure(codes, files.classes) for codes in files.confidential.values()]
+    found = [measure(codes, files.classes) for codes in files.table.confidential.values()]
     known = [value for value in found if value is not None]
     return choose(known) if known else None
 
 
 MEASURES = (
     Measure(
-        "l_distinct",
-        "distinct l-diversity",
-        "risk",
-        "",
-        "higher",
-        "Fewest distinct values of a confidential column among records that share all published "
-        "quasi-identifiers.",
-        "MKG07",
-        partial(_worst, distinct_values, min),
+        name="l_distinct",
+        title="distinct l-diversity",
+        kind="risk",
+        unit="",
+        better="higher",
+        definition=(
+            "Fewest distinct values of a confidential column among records that share all "
+            "published quasi-identifiers."
+        ),
+        paper="MKG07",
+        run=partial(_worst, distinct_values, min),
         needs_original=False,
-        worst=1.0,
+        least=1.0,
     ),
     Measure(
-        "l_entropy",
-        "entropy l-diversity",
-        "risk",
-        "",
-        "higher",
-        "Exponential of the least entropy of a confidential column among records that share all "
-        "published quasi-identifiers.",
-        "MKG07",
-        partial(_worst, entropy_values, min),
+        name="l_entropy",
+        title="entropy l-diversity",
+        kind="risk",
+        unit="",
+        better="higher",
+        definition=(
+            "Exponential of the least entropy of a confidential column among records that share "
+            "all published quasi-identifiers."
+        ),
+        paper="MKG07",
+        run=partial(_worst, entropy_values, min),
         needs_original=False,
-        worst=1.0,
+        least=1.0,
     ),
     Measure(
-        "t_equal",
-        "t-closeness, equal distance",
-        "risk",
-        "",
-        "lower",
-        "Largest distance between the values of a confidential column in a group and in the whole "
-        "table, where any two values differ alike.",
-        "LLV07",
-        partial(_worst, equal_distance, max),
+        name="t_equal",
+        title="t-closeness, equal distance",
+        kind="risk",
+        unit="",
+        better="lower",
+        definition=(
+            "Largest distance between the values of a confidential column in a group and in the "
+            "whole table, where any two values differ alike."
+        ),
+        paper="LLV07",
+        run=partial(_worst, equal_distance, max),
         needs_original=False,
-        worst=1.0,
+        most=1.0,
     ),
     Measure(
-        "t_ordered",
-        "t-closeness, ordered distance",
-        "risk",
-        "",
-        "lower",
-        "Largest distance between the values of a confidential numeric column in a group and in "
-        "the whole table, by how many distinct values lie between.",
-        "LLV07",
-        partial(_worst, ordered_distance, max),
+        name="t_ordered",
+        title="t-closeness, ordered distance",
+        kind="risk",
+        unit="",
+        better="lower",
+        definition=(
+            "Largest distance between the values of a confidential numeric column in a group and "
+            "in the whole table, by how many distinct values lie between."
+        ),
+        paper="LLV07",
+        run=partial(_worst, ordered_distance, max),
         needs_original=False,
-        worst=1.0,
+        most=1.0,
     ),
 )

@@ -139,57 +139,65 @@ def _squared(a: Matrix, b: Matrix) -> Matrix:
 
 
 def _linkage(files: Comparison) -> Linkage:
-    return files.once(distance_linkage, files.before, files.after)
+    return files.once(_measured)
+
+
+def _measured(files: Comparison) -> Linkage:
+    return distance_linkage(files.before, files.after)
 
 
 MEASURES = (
     Measure(
-        "dld",
-        "DLD",
-        "risk",
-        "%",
-        "lower",
-        "Published records whose own original is the nearest or the second nearest of all "
-        "originals; where originals tie, by expectation.",
-        "CPD13",
-        lambda files: _linkage(files).expected,
-        worst=200.0,
+        name="dld",
+        title="DLD",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition=(
+            "Published records whose own original is the nearest or the second nearest of all "
+            "originals; where originals tie, by expectation."
+        ),
+        paper="CPD13",
+        run=lambda files: _linkage(files).expected,
+        most=200.0,
         over_k=True,
     ),
     Measure(
-        "dld_optimistic",
-        "DLD, ties lost",
-        "risk",
-        "%",
-        "lower",
-        "DLD if every tie between originals goes against the attacker.",
-        "CPD13",
-        lambda files: _linkage(files).optimistic,
-        worst=200.0,
+        name="dld_optimistic",
+        title="DLD, ties lost",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition="DLD if every tie between originals goes against the attacker.",
+        paper="CPD13",
+        run=lambda files: _linkage(files).optimistic,
+        most=200.0,
         over_k=True,
     ),
     Measure(
-        "dld_pessimistic",
-        "DLD, ties won",
-        "risk",
-        "%",
-        "lower",
-        "DLD if every tie between originals goes the attacker's way.",
-        "CPD13",
-        lambda files: _linkage(files).pessimistic,
-        worst=100.0,
+        name="dld_pessimistic",
+        title="DLD, ties won",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition="DLD if every tie between originals goes the attacker's way.",
+        paper="CPD13",
+        run=lambda files: _linkage(files).pessimistic,
+        most=100.0,
     ),
     Measure(
-        "linked_nearest",
-        "linked to the nearest",
-        "risk",
-        "%",
-        "lower",
-        "Published records whose own original is the nearest of all originals; where originals "
-        "tie, by expectation.",
-        "DT01",
-        lambda files: _linkage(files).nearest,
-        worst=100.0,
+        name="linked_nearest",
+        title="linked to the nearest",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition=(
+            "Published records whose own original is the nearest of all originals; where "
+            "originals tie, by expectation."
+        ),
+        paper="DT01",
+        run=lambda files: _linkage(files).nearest,
+        most=100.0,
         over_k=True,
     ),
 )

@@ -43,50 +43,56 @@ def _share(near: Mask, of_records: bool) -> float:
 
 MEASURES = (
     Measure(
-        "within_records",
-        "records within 0.05 sd",
-        "risk",
-        "%",
-        "lower",
-        "Records all of whose values lie within 0.05 standard deviations, of the published column, "
-        "of their originals.",
-        "TM08",
-        lambda files: _share(near_values(files), of_records=True),
-        worst=100.0,
+        name="within_records",
+        title="records within 0.05 sd",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition=(
+            "Records all of whose values lie within 0.05 standard deviations, of the published "
+            "column, of their originals."
+        ),
+        paper="TM08",
+        run=lambda files: _share(near_values(files), of_records=True),
+        most=100.0,
     ),
     Measure(
-        "within_values",
-        "values within 0.05 sd",
-        "risk",
-        "%",
-        "lower",
-        "Values that lie within 0.05 standard deviations, of the published column, of their "
-        "originals.",
-        "TM08",
-        lambda files: _share(near_values(files), of_records=False),
-        worst=100.0,
+        name="within_values",
+        title="values within 0.05 sd",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition=(
+            "Values that lie within 0.05 standard deviations, of the published column, of their "
+            "originals."
+        ),
+        paper="TM08",
+        run=lambda files: _share(near_values(files), of_records=False),
+        most=100.0,
     ),
     Measure(
-        "within_ranks_records",
-        "records within 5 % of ranks",
-        "risk",
-        "%",
-        "lower",
-        "Records none of whose values is separated from its original by more than 5 % of all "
-        "records.",
-        "TM08",
-        lambda files: _share(near_ranks(files), of_records=True),
-        worst=100.0,
+        name="within_ranks_records",
+        title="records within 5 % of ranks",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition=(
+            "Records none of whose values is separated from its original by more than 5 % of all "
+            "records."
+        ),
+        paper="TM08",
+        run=lambda files: _share(near_ranks(files), of_records=True),
+        most=100.0,
     ),
     Measure(
-        "within_ranks_values",
-        "values within 5 % of ranks",
-        "risk",
-        "%",
-        "lower",
-        "Values that are separated from their originals by at most 5 % of all records.",
-        "TM08",
-        lambda files: _share(near_ranks(files), of_records=False),
-        worst=100.0,
+        name="within_ranks_values",
+        title="values within 5 % of ranks",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition="Values that are separated from their originals by at most 5 % of all records.",
+        paper="TM08",
+        run=lambda files: _share(near_ranks(files), of_records=False),
+        most=100.0,
     ),
 )

@@ -72,16 +72,18 @@ def best_linkage(files: Comparison) -> float | Estimate:
 
 MEASURES = (
     Measure(
-        "reidentified_best",
-        "re-identified one to one",
-        "risk",
-        "%",
-        "lower",
-        "Records that get their own original when all published records are assigned to all "
-        "originals, one to one, at the least sum of squared distances.",
-        "DT01",
-        best_linkage,
-        worst=100.0,
+        name="reidentified_best",
+        title="re-identified one to one",
+        kind="risk",
+        unit="%",
+        better="lower",
+        definition=(
+            "Records that get their own original when all published records are assigned to all "
+            "originals, one to one, at the least sum of squared distances."
+        ),
+        paper="DT01",
+        run=best_linkage,
+        most=100.0,
         over_k=True,
     ),
 )

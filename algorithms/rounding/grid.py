@@ -29,9 +29,18 @@ class Grid:
     step: Matrix
     whole: Mask
 
-    def column(self, j: int) -> "Grid":
-        """Take one attribute alone."""
-        return Grid(self.origin[[j]], self.step[[j]], self.whole[[j]])
+    @classmethod
+    def join(cls, grids: Sequence["Grid"]) -> "Grid":
+        """Put grids side by side."""
+        return cls(
+            np.concatenate([grid.origin for grid in grids]),
+            np.concatenate([grid.step for grid in grids]),
+            np.concatenate([grid.whole for grid in grids]),
+        )
+
+    def take(self, coordinates: Integers) -> "Grid":
+        """Take some of the coordinates."""
+        return Grid(self.origin[coordinates], self.step[coordinates], self.whole[coordinates])
 
     def steps_from_origin(self, x: Matrix) -> Integers:
         """Count the steps between the origin and records that stand on the grid."""

@@ -1,37 +1,57 @@
 """How much better anyone could do."""
 
+from typing import Annotated
+
+from annotated_types import Ge
+
 from algorithms.bounds.column_generation import LARGEST_TABLE, group_bound
 from algorithms.bounds.distances import neighbour_bound, weighted_bound
 from algorithms.comparison import Comparison
 from algorithms.measure import Certified, Measure
-from algorithms.utility.il import information_loss
+from algorithms.utility.il import loss
 
 CERTIFY_ROUNDS = 400
 """Rounds of the weighted bound if the spec asks for column generation only, which may fail."""
 
 
-def least_loss(files: Comparison) -> float | Certified | None:
-    """Bound from below what any partition into groups of at least k must lose, in per cent."""
-    _, _, sst = files.once(information_loss, files.before, files.after)
+Rounds = Annotated[int, Ge(0)]
+Seconds = Annotated[float, Ge(0)]
+
+
+def least_loss(
+    files: Comparison, *, bound_rounds: Rounds = 0, certify_seconds: Seconds = 0.0
+) -> float | Certified | None:
+    """Bound from below what any partition into groups of at least k must lose, in per cent.
+
+    Parameters
+    ----------
+    files : Comparison
+        Records before and after.
+    bound_rounds : int
+        Rounds spent on a stronger bound; 0 for the plain one.
+    certify_seconds : float
+        Seconds spent on a bound close to the optimum; 0 for none.
+    """
+    _, _, sst = loss(files)
     if sst == 0.0:
         return None
-    bound, how = files.once(_bound, files)
+    bound, how = files.once(_bound, bound_rounds, certify_seconds)
     return Certified(100.0 * bound / sst, how) if how else 100.0 * bound / sst
 
 
-def _bound(files: Comparison) -> tuple[float, str]:
+def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
     """Prove the bound that the spec grants time for, and say how if that depends on the time."""
-    x, k, rounds = files.before, files.k, files.bound_rounds
-    if files.certify_seconds and not rounds:
+    x, k = files.before, files.k
+    if seconds and not rounds:
         rounds = CERTIFY_ROUNDS
     bound = weighted_bound(x, k, rounds=rounds) if rounds else neighbour_bound(x, k)
-    if not files.certify_seconds:
+    if not seconds:
         return bound, ""
     if len(x) > LARGEST_TABLE:
         return bound, (
             f"by weighted distances; column generation takes at most {LARGEST_TABLE:,} records"
         )
-    certified, made = group_bound(x, k, files.certify_seconds)
+    certified, made = group_bound(x, k, seconds)
     if certified < bound:
         return bound, (
             f"by weighted distances; column generation reached no better bound in {made} rounds"
@@ -39,35 +59,43 @@ def _bound(files: Comparison) -> tuple[float, str]:
     return certified, f"by column generation, in {made} rounds"
 
 
-def _ratio(files: Comparison) -> float | None:
-    found = least_loss(files)
-    bound = found.value if isinstance(found, Certified) else found
-    loss, _, _ = files.once(information_loss, files.before, files.after)
-    return loss / bound if bound else None
+def loss_over_bound(
+    files: Comparison, *, bound_rounds: Rounds = 0, certify_seconds: Seconds = 0.0
+) -> float | None:
+    """Divide IL by its lower bound."""
+    least = least_loss(files, bound_rounds=bound_rounds, certify_seconds=certify_seconds)
+    bound = least.value if isinstance(least, Certified) else least
+    il, _, _ = loss(files)
+    return il / bound if bound else None
 
 
 MEASURES = (
     Measure(
-        "il_bound",
-        "least possible IL",
-        "utility",
-        "%",
-        "lower",
-        "Proven: no partition into groups of at least k loses less. Each record's squared "
-        "distances to its k - 1 nearest others, over 2k, added up and divided by SST; stronger "
-        "where the spec grants rounds or seconds for it.",
-        "LM09",
-        least_loss,
-        worst=100.0,
+        name="il_bound",
+        title="least possible IL",
+        kind="utility",
+        unit="%",
+        better="lower",
+        definition=(
+            "Proven: no partition into groups of at least k loses less. Each record's squared "
+            "distances to its k - 1 nearest others, over 2k, added up and divided by SST; "
+            "stronger where the spec grants rounds or seconds for it."
+        ),
+        paper="LM09",
+        run=least_loss,
+        most=100.0,
     ),
     Measure(
-        "il_over_bound",
-        "IL over the least possible",
-        "utility",
-        "times",
-        "lower",
-        "IL over the proven least; what is published loses at most so many times the optimum.",
-        "LM09",
-        _ratio,
+        name="il_over_bound",
+        title="IL over the least possible",
+        kind="utility",
+        unit="times",
+        better="lower",
+        definition=(
+            "IL over the proven least; what is published loses at most so many times the optimum."
+        ),
+        paper="LM09",
+        run=loss_over_bound,
+        least=1.0,
     ),
 )

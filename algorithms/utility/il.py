@@ -44,64 +44,75 @@ def information_loss(original: Matrix, published: Matrix) -> tuple[float, float,
 
 def rounding_loss(files: Comparison) -> float:
     """Measure the part of IL that is due to rounding averages."""
-    unrounded = information_loss(files.before, files.scale.apply(files.unrounded))[0]
-    return _loss(files)[0] - unrounded
+    unrounded, _, _ = information_loss(files.before, files.averages)
+    return loss(files)[0] - unrounded
 
 
-def _loss(files: Comparison) -> tuple[float, float, float]:
-    return files.once(information_loss, files.before, files.after)
+def loss(files: Comparison) -> tuple[float, float, float]:
+    """Measure IL, SSE and SST of a masked file, once."""
+    return files.once(_measured)
+
+
+def _measured(files: Comparison) -> tuple[float, float, float]:
+    return information_loss(files.before, files.after)
 
 
 MEASURES = (
     Measure(
-        "il",
-        "IL",
-        "utility",
-        "%",
-        "lower",
-        "Information loss: 100 SSE / SST of the published values.",
-        "DM02",
-        lambda files: _loss(files)[0],
+        name="il",
+        title="IL",
+        kind="utility",
+        unit="%",
+        better="lower",
+        definition="Information loss: 100 SSE / SST of the published values.",
+        paper="DM02",
+        run=lambda files: loss(files)[0],
     ),
     Measure(
-        "rounding",
-        "IL by rounding",
-        "utility",
-        "%",
-        "lower",
-        "The part of IL that is due to rounding averages alone.",
-        "MOR20",
-        rounding_loss,
+        name="rounding",
+        title="IL by rounding",
+        kind="utility",
+        unit="%",
+        better="lower",
+        definition="The part of IL that is due to rounding averages alone.",
+        paper="MOR20",
+        run=rounding_loss,
     ),
     Measure(
-        "sse",
-        "SSE",
-        "utility",
-        "",
-        "lower",
-        "Sum of squared differences between original and published values, standardised.",
-        "DM02",
-        lambda files: _loss(files)[1],
+        name="sse",
+        title="SSE",
+        kind="utility",
+        unit="",
+        better="lower",
+        definition=(
+            "Sum of squared differences between original and published values, standardised."
+        ),
+        paper="DM02",
+        run=lambda files: loss(files)[1],
     ),
     Measure(
-        "sst",
-        "SST",
-        "utility",
-        "",
-        "lower",
-        "Sum of squared differences between original values and their mean, standardised.",
-        "DM02",
-        lambda files: _loss(files)[2],
+        name="sst",
+        title="SST",
+        kind="utility",
+        unit="",
+        better="lower",
+        definition=(
+            "Sum of squared differences between original values and their mean, standardised."
+        ),
+        paper="DM02",
+        run=lambda files: loss(files)[2],
     ),
     Measure(
-        "il1s",
-        "IL1s",
-        "utility",
-        "",
-        "lower",
-        "Absolute difference between original and published values over the square root of two "
-        "times the standard deviation of the original, averaged over all values.",
-        "YWC02",
-        lambda files: float(np.abs(files.before - files.after).mean() / np.sqrt(2.0)),
+        name="il1s",
+        title="IL1s",
+        kind="utility",
+        unit="",
+        better="lower",
+        definition=(
+            "Absolute difference between original and published values over the square root of "
+            "two times the standard deviation of the original, averaged over all values."
+        ),
+        paper="YWC02",
+        run=lambda files: float(np.abs(files.before - files.after).mean() / np.sqrt(2.0)),
     ),
 )

@@ -46,8 +46,8 @@ def quantile_changes(files: Comparison) -> dict[int, Matrix]:
 
     Examples
     --------
-    >>> x = np.arange(100.0)[:, np.newaxis]
-    >>> files = Comparison(x, x + 2.9011, x + 2.9011, k=5)
+    >>> x = np.arange(100.0)
+    >>> files = compare([x], [x + 2.9011], k=5)
     >>> {percent: change.round(3) for percent, change in quantile_changes(files).items()}
     {25: array([0.1]), 50: array([0.1]), 75: array([0.1])}
     """
@@ -69,35 +69,40 @@ def _largest_quantile_change(files: Comparison) -> float | None:
 
 MEASURES = (
     Measure(
-        "mean_change",
-        "largest change of a mean",
-        "utility",
-        "sd",
-        "lower",
-        "Largest absolute change of a column's mean, in standard deviations of the original.",
-        "DMT01",
-        lambda files: float(np.abs(mean_changes(files)).max()),
+        name="mean_change",
+        title="largest change of a mean",
+        kind="utility",
+        unit="sd",
+        better="lower",
+        definition=(
+            "Largest absolute change of a column's mean, in standard deviations of the original."
+        ),
+        paper="DMT01",
+        run=lambda files: float(np.abs(mean_changes(files)).max()),
     ),
     Measure(
-        "variance_change",
-        "largest change of a variance",
-        "utility",
-        "%",
-        "lower",
-        "Largest relative change of a column's variance.",
-        "DMT01",
-        lambda files: float(100.0 * np.abs(variance_ratios(files) - 1.0).max()),
+        name="variance_change",
+        title="largest change of a variance",
+        kind="utility",
+        unit="%",
+        better="lower",
+        definition="Largest relative change of a column's variance.",
+        paper="DMT01",
+        run=lambda files: float(100.0 * np.abs(variance_ratios(files) - 1.0).max()),
     ),
     Measure(
-        "quantile_change",
-        "largest change of a quantile",
-        "utility",
-        "sd",
-        "lower",
-        "Largest absolute change of a column's 5, 25, 50, 75 and 95 per cent quantiles, in "
-        "standard deviations of the original. Each is taken as the average of the twentieth of all "
-        "records around it, and only if these, and those beyond on either side, are at least k.",
-        "DMT01",
-        _largest_quantile_change,
+        name="quantile_change",
+        title="largest change of a quantile",
+        kind="utility",
+        unit="sd",
+        better="lower",
+        definition=(
+            "Largest absolute change of a column's 5, 25, 50, 75 and 95 per cent quantiles, in "
+            "standard deviations of the original. Each is taken as the average of the twentieth "
+            "of all records around it, and only if these, and those beyond on either side, are at"
+            " least k."
+        ),
+        paper="DMT01",
+        run=_largest_quantile_change,
     ),
 )

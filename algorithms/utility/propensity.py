@@ -64,15 +64,17 @@ def _chance(score: Matrix) -> Matrix:
 
 MEASURES = (
     Measure(
-        "pmse",
-        "pMSE",
-        "utility",
-        "",
-        "lower",
-        "How well a logistic model with squares tells published from original records: 0 not at "
-        "all, 0.25 always.",
-        "WRK09",
-        lambda files: propensity_error(files.before, files.after),
-        worst=0.25,
+        name="pmse",
+        title="pMSE",
+        kind="utility",
+        unit="",
+        better="lower",
+        definition=(
+            "How well a logistic model with squares tells published from original records: 0 not "
+            "at all, 0.25 always."
+        ),
+        paper="WRK09",
+        run=lambda files: propensity_error(files.before, files.after),
+        most=0.25,
     ),
 )

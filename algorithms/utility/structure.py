@@ -52,47 +52,53 @@ def _of(changes: Matrix | None, largest: bool) -> float | None:
 
 MEASURES = (
     Measure(
-        "correlation_change",
-        "largest change of a correlation",
-        "utility",
-        "",
-        "lower",
-        "Largest absolute change of the correlation between two columns.",
-        "DMT01",
-        lambda files: _of(correlation_changes(files), largest=True),
-        worst=2.0,
+        name="correlation_change",
+        title="largest change of a correlation",
+        kind="utility",
+        unit="",
+        better="lower",
+        definition="Largest absolute change of the correlation between two columns.",
+        paper="DMT01",
+        run=lambda files: _of(correlation_changes(files), largest=True),
+        most=2.0,
     ),
     Measure(
-        "correlation_change_mean",
-        "mean change of correlations",
-        "utility",
-        "",
-        "lower",
-        "Absolute change of the correlation between two columns, averaged over all pairs.",
-        "DMT01",
-        lambda files: _of(correlation_changes(files), largest=False),
-        worst=2.0,
+        name="correlation_change_mean",
+        title="mean change of correlations",
+        kind="utility",
+        unit="",
+        better="lower",
+        definition=(
+            "Absolute change of the correlation between two columns, averaged over all pairs."
+        ),
+        paper="DMT01",
+        run=lambda files: _of(correlation_changes(files), largest=False),
+        most=2.0,
     ),
     Measure(
-        "spectrum_change",
-        "largest change of the spectrum",
-        "utility",
-        "%",
-        "lower",
-        "Largest absolute change of an eigenvalue of the covariance matrix, over the sum of all "
-        "original eigenvalues.",
-        "DMT01",
-        lambda files: _of(spectrum_changes(files), largest=True),
+        name="spectrum_change",
+        title="largest change of the spectrum",
+        kind="utility",
+        unit="%",
+        better="lower",
+        definition=(
+            "Largest absolute change of an eigenvalue of the covariance matrix, over the sum of "
+            "all original eigenvalues."
+        ),
+        paper="DMT01",
+        run=lambda files: _of(spectrum_changes(files), largest=True),
     ),
     Measure(
-        "spectrum_change_mean",
-        "mean change of the spectrum",
-        "utility",
-        "%",
-        "lower",
-        "Absolute change of an eigenvalue of the covariance matrix, over the sum of all original "
-        "eigenvalues, averaged over all eigenvalues.",
-        "DMT01",
-        lambda files: _of(spectrum_changes(files), largest=False),
+        name="spectrum_change_mean",
+        title="mean change of the spectrum",
+        kind="utility",
+        unit="%",
+        better="lower",
+        definition=(
+            "Absolute change of an eigenvalue of the covariance matrix, over the sum of all "
+            "original eigenvalues, averaged over all eigenvalues."
+        ),
+        paper="DMT01",
+        run=lambda files: _of(spectrum_changes(files), largest=False),
     ),
 )

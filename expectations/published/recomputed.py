@@ -1,12 +1,13 @@
 """Of the figures in a published folder: those that need no original, computed again."""
 
-import pandas as pd
-
+from algorithms.attributes import Number
+from algorithms.comparison import Released
 from algorithms.errors import IntegrityError
-from algorithms.evaluation import evaluate_published
-from expectations.codes import codes_of
+from algorithms.evaluation import evaluate_released
+from algorithms.table import Table
 from expectations.published.claims import agrees
 from expectations.published.verifier import PACKAGE, Verification
+from expectations.tables import read_codes
 
 
 def recompute(verified: Verification) -> dict[str, float]:
@@ -20,16 +21,17 @@ def recompute(verified: Verification) -> dict[str, float]:
         If a figure in the folder's description is another, or unknown.
     """
     claims = verified.claims
-    frame = verified.table.to_pandas(types_mapper=pd.ArrowDtype)
-    known = evaluate_published(
-        frame[list(claims.quasi_identifiers)].to_numpy(dtype="float64"),
-        claims.k,
-        {
-            name: codes_of(frame[name])
+    keys = claims.quasi_identifiers
+    table = Table(
+        attributes=tuple(Number(name) for name in keys),
+        keys=tuple(verified.table[name].to_numpy() for name in keys),
+        confidential={
+            name: read_codes(verified.table[name])
             for name, role in claims.roles.items()
             if role == "confidential"
         },
     )
+    known = evaluate_released(Released(table, claims.k))
     faults = [
         f"{name} must be {value}; it is {known.get(name, 'no measure that this version knows')}"
         for name, value in claims.measures.items()

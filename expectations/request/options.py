@@ -7,6 +7,8 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
+from algorithms.problem import Budget
+
 
 @lru_cache
 def options_of(function: Callable[..., Any]) -> type[BaseModel]:
@@ -19,11 +21,15 @@ def options_of(function: Callable[..., Any]) -> type[BaseModel]:
     Options(gamma=0.5)
     """
     hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters
     fields: dict[str, Any] = {
         name: (hints[name], parameter.default)
-        for name, parameter in inspect.signature(function).parameters.items()
+        for name, parameter in parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY
     }
+    if "budget" in parameters:
+        limits = get_type_hints(Budget, include_extras=True)
+        fields = {name: (hint, None) for name, hint in limits.items()} | fields
     return create_model("Options", __config__=ConfigDict(extra="forbid", strict=True), **fields)
 
 

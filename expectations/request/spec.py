@@ -19,10 +19,11 @@ from pydantic import (
     model_validator,
 )
 
+from algorithms.attributes import Attribute, Number
 from algorithms.errors import SpecError
+from algorithms.masking import Plan
 from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
-from algorithms.microaggregation.best import refine
 from algorithms.orderings import ORDERINGS
 from algorithms.utility.certificate import MEASURES as BOUNDS
 from expectations.request.faults import SLUG, faults
@@ -220,10 +221,14 @@ class Columns(BaseModel):
         return self.other + self.confidential
 
     @property
-    def places(self) -> tuple[int | None, ...]:
-        """How many decimals are published of each quasi-identifier; none where all are."""
-        whole = dict.fromkeys(self.integers, 0)
-        return tuple((whole | self.decimals).get(name) for name in self.quasi_identifiers)
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The kind of each quasi-identifier, as declared."""
+        return tuple(
+            Number(name, places=0, whole=True)
+            if name in self.integers
+            else Number(name, places=self.decimals.get(name))
+            for name in self.quasi_identifiers
+        )
 
     def role_of(self, column: str) -> str:
         """Name the role of a published column, for people who use the data."""
@@ -260,22 +265,36 @@ class Microaggregation(BaseModel):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         method = METHODS[self.method]
-        if method.along_path != (self.ordering is not None):
-            need = "reads a path: name an" if method.along_path else "reads no path: drop the"
+        if method.reads_path != (self.ordering is not None):
+            need = "reads a path: name an" if method.reads_path else "reads no path: drop the"
             raise SpecError(f"method {self.method!r} {need} ordering")
-        if self.recut and method.along_path:
+        if self.recut and method.reads_path:
             raise SpecError(f"method {self.method!r} cuts a path already: drop recut")
         _check_options("method", self.method, method.run, self.options)
         if self.refine is not None:
             if method.searches:
                 raise SpecError(f"method {self.method!r} refines its groups already: drop refine")
-            _check_options("refinement", "refine", refine, self.refine)
+            _check_options("refinement", "refine", METHODS["best"].run, self.refine)
         if self.ordering is not None:
             run = ORDERINGS[self.ordering].run
             _check_options("ordering", self.ordering, run, self.ordering_options)
         elif self.ordering_options:
             raise SpecError("ordering_options need an ordering; there is none")
         return self
+
+    @property
+    def plan(self) -> Plan:
+        """How the table is to be masked, with the algorithms themselves in place of their names."""
+        return Plan(
+            k=self.k,
+            method=METHODS[self.method],
+            options=self.options,
+            ordering=None if self.ordering is None else ORDERINGS[self.ordering],
+            ordering_options=self.ordering_options,
+            recut=self.recut,
+            refine=self.refine,
+            each_column=self.each_column,
+        )
 
 
 Limit = Annotated[float, Field(strict=True, allow_inf_nan=False)]

@@ -6,8 +6,8 @@ This module imports Great Expectations, which takes seconds: import it where a s
 import great_expectations as gx
 import great_expectations.expectations as gxe
 
+from expectations.kinds import kind_of
 from expectations.request.spec import ReleaseSpec
-from expectations.suites import custom
 from expectations.suites.require import rule
 
 
@@ -30,7 +30,6 @@ def shape_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
 
 def input_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
     """Build the suite for the values of the file a spec names."""
-    keys = spec.columns.quasi_identifiers
     return gx.ExpectationSuite(
         name="input",
         expectations=[
@@ -38,7 +37,7 @@ def input_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
                 gxe.ExpectColumnValuesToNotBeNull(
                     column=column, meta=rule(f"{column!r} must have no missing values")
                 )
-                for column in (*spec.columns.identifiers, *keys)
+                for column in (*spec.columns.identifiers, *spec.columns.quasi_identifiers)
             ),
             *(
                 gxe.ExpectColumnValuesToBeUnique(
@@ -47,38 +46,6 @@ def input_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
                 )
                 for column in spec.columns.identifiers
             ),
-            *(
-                custom.ExpectColumnValuesToBeNumbers(
-                    column=column, meta=rule(f"{column!r} must be numeric")
-                )
-                for column in keys
-            ),
-            *(
-                custom.ExpectColumnValuesToBeFinite(
-                    column=column, meta=rule(f"{column!r} must be finite")
-                )
-                for column in keys
-            ),
-            *(
-                custom.ExpectColumnValuesToBeWhole(
-                    column=column,
-                    meta=rule(
-                        f"{column!r} is declared integer and must hold whole numbers of at most 64 "
-                        "bits (of 53 where the file has real numbers)"
-                    ),
-                )
-                for column in spec.columns.integers
-            ),
-            *(
-                custom.ExpectColumnValuesToBeExact(
-                    column=column,
-                    meta=rule(
-                        f"{column!r} must hold numbers that keep their digits as real numbers; "
-                        "large whole numbers must be declared in columns.integers"
-                    ),
-                )
-                for column in keys
-                if column not in spec.columns.integers
-            ),
+            *(check for one in spec.columns.attributes for check in kind_of(one).input_rules(one)),
         ],
     )

@@ -5,17 +5,20 @@ This module imports Great Expectations, which takes seconds: import it where a s
 
 import great_expectations as gx
 import great_expectations.expectations as gxe
-import pandas as pd
 
+from algorithms.table import Table
 from expectations.digest import digest_of
+from expectations.kinds import kind_of
 from expectations.request.spec import ReleaseSpec
 from expectations.suites import custom
 from expectations.suites.require import rule
+from expectations.tables import arrow_of, frame_of
 
 
-def output_suite(spec: ReleaseSpec, original: pd.DataFrame) -> gx.ExpectationSuite:
+def output_suite(spec: ReleaseSpec, original: Table) -> gx.ExpectationSuite:
     """Build the suite for what is made of ``original``, row by row."""
     columns, k = spec.columns, spec.microaggregation.k
+    carried = frame_of(arrow_of(original, columns.untouched))
     return gx.ExpectationSuite(
         name="output",
         expectations=[
@@ -31,24 +34,11 @@ def output_suite(spec: ReleaseSpec, original: pd.DataFrame) -> gx.ExpectationSui
                 k=k,
                 meta=rule(f"every combination of quasi-identifiers must stand in {k} rows or more"),
             ),
-            *(
-                custom.ExpectColumnValuesToBeWhole(
-                    column=column, meta=rule(f"{column!r} must stay whole numbers")
-                )
-                for column in columns.integers
-            ),
-            *(
-                custom.ExpectColumnValuesToHavePlaces(
-                    column=column,
-                    places=places,
-                    meta=rule(f"{column!r} must be published with {places} decimals"),
-                )
-                for column, places in columns.decimals.items()
-            ),
+            *(check for one in original.attributes for check in kind_of(one).output_rules(one)),
             *(
                 custom.ExpectColumnToHaveDigest(
                     column=column,
-                    digest=digest_of(original[[column]]),
+                    digest=digest_of(carried[[column]]),
                     meta=rule(f"{column!r} must be untouched"),
                 )
                 for column in columns.untouched

@@ -185,10 +185,10 @@ def check(options: argparse.Namespace) -> int:
     display.warnings(spec.warnings)
     spec.check_repeatable()
     check_places(spec.publication)
-    table = validate.fn(ingest.fn(spec).frame, spec)
+    table, findings = validate.fn(ingest.fn(spec).table, spec)
     display.say(
-        f"{options.spec}: the spec is valid and its source fits: {len(table.frame)} rows, "
-        f"{len(table.findings)} expectations met"
+        f"{options.spec}: the spec is valid and its source fits: {len(table)} rows, "
+        f"{len(findings)} expectations met"
     )
     return 0
 

@@ -205,7 +205,7 @@ def methods(found: Mapping[str, tuple[Method, list[str]]]) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     for name, (method, options) in found.items():
-        path = " It reads a path, so name an ordering." if method.along_path else ""
+        path = " It reads a path, so name an ordering." if method.reads_path else ""
         console.print(f"[bold]{name}[/]  {escape(method.summary)}{path}")
         for line in [*options, f"[{method.paper}] {PAPERS[method.paper]}"]:
             console.print(f"    {escape(line)}")

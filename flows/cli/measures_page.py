@@ -1,5 +1,7 @@
 """The page about measures, from the registry."""
 
+import math
+
 from algorithms.measure import Measure
 from algorithms.measures import MEASURES
 
@@ -88,7 +90,8 @@ def measures_page() -> str:
 
 
 def _row(measure: Measure) -> str:
-    worst = "" if measure.worst is None else f"{measure.worst:g}"
+    extreme = measure.most if measure.better == "lower" else measure.least
+    worst = f"{extreme:g}" if 0.0 < extreme < math.inf and measure.name != "k" else ""
     return (
         f"| `{measure.name}` | {measure.title} | {measure.unit} | {measure.better} | "
         f"{worst}{' / *k*' if measure.over_k else ''} | {measure.definition} | {measure.paper} |"

@@ -5,19 +5,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pandas as pd
-
 from algorithms.errors import SpecError
 from algorithms.evaluation import Evaluation
+from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from algorithms.table import Table
 from expectations.gate import Verdict, verdicts
 from expectations.request.spec import Microaggregation, ReleaseSpec
-from tasks.evaluate import evaluate
-from tasks.microaggregate import microaggregate
-from tasks.order import order
-from tasks.round_integers import round_integers
-from tasks.standardise import Standardised
+from tasks.pipeline import mask_and_measure, plainly
+
+SHOWN = (
+    "il", "rounding", "il_bound", "il_over_bound", "k", "dld", "within_records",
+    "reidentified_best",
+)  # fmt: skip
+"""Measures of every map."""
 
 REASONS = 3
 """Reasons that a recommendation names why choices were not measured."""
@@ -86,7 +88,7 @@ def choices(
             registry.known(name)
     found = []
     for method in methods:
-        paths: Sequence[str | None] = orderings if METHODS[method].along_path else [None]
+        paths: Sequence[str | None] = orderings if METHODS[method].reads_path else [None]
         for path in paths:
             for k in sorted(set(ks)):
                 how = spec.microaggregation
@@ -99,16 +101,17 @@ def choices(
     return found
 
 
-def try_choice(
-    frame: pd.DataFrame, data: Standardised, spec: ReleaseSpec, choice: Microaggregation
-) -> Cell:
+def measures_of(spec: ReleaseSpec) -> tuple[str, ...]:
+    """Name the measures that a map shows, and those that the gate limits."""
+    gated = (*spec.gate.ceilings.all, *spec.gate.floors.all)
+    return tuple(name for name in MEASURES if name in SHOWN or name in gated)
+
+
+def try_choice(table: Table, spec: ReleaseSpec, choice: Microaggregation) -> Cell:
     """Group, round and measure a table as a release would, and hold it against the limits."""
     chosen = spec.model_copy(update={"microaggregation": choice})
     least = spec.microaggregation.k
-    paths = order.fn(data, choice)
-    partitions = microaggregate.fn(data, choice, paths)
-    masked = round_integers.fn(frame, partitions, spec.columns)
-    evaluation = evaluate.fn(frame, masked, partitions, chosen)
+    _, evaluation = mask_and_measure(table, chosen, plainly, measures_of(spec))
     limits = verdicts(evaluation, spec.gate, max(choice.k, least))
     return Cell(choice, evaluation, limits, below=choice.k < least)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from algorithms.measures import MEASURES
 from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, best, front, recommendation
-from tasks.explore.outputs import measured_names
+from tasks.explore.table import measured_names
 from tasks.reporting import page
 
 MAIN = ("il", "rounding", "dld", "within_records", "reidentified_best", "il_over_bound")
@@ -42,7 +42,7 @@ def map_page(cells: Sequence[Cell], spec: ReleaseSpec, pictures: Mapping[str, pa
                     "does.",
                 ),
                 page.section("Choices worth a look", _choices(cells)),
-                page.section("Every choice, every measure", _everything(cells, names)),
+                page.section("Every choice", _everything(cells, names)),
                 page.section("What the measures mean", page.definitions(_meanings(names))),
                 page.section("How this was made", page.definitions(_made(cells, spec))),
             ]

@@ -9,8 +9,6 @@ from algorithms.measures import MEASURES
 from tasks.explore.cell import Cell, front
 
 HEADINGS = ("method", "ordering", "k", "admissible", "on_front", "seconds", "fault")
-MEASURED = {name: "k_found" if name == "k" else name for name in MEASURES}
-"""Headings of measures; k is the one asked for, and k_found that of the smallest group."""
 
 
 def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -27,17 +25,28 @@ def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
             "fault": cell.fault,
             **{
                 heading: cell.evaluation.measures.get(name, "") if cell.evaluation else ""
-                for name, heading in MEASURED.items()
+                for name, heading in _headings(cells).items()
             },
         }
         for cell in cells
     ]
 
 
+def measured_names(cells: Sequence[Cell]) -> list[str]:
+    """List the measures that some choice has."""
+    known = {name for cell in cells if cell.evaluation for name in cell.evaluation.measures}
+    return [name for name in MEASURES if name in known]
+
+
+def _headings(cells: Sequence[Cell]) -> dict[str, str]:
+    """Head the columns of measures; k is the one asked for, k_found that of the smallest group."""
+    return {name: "k_found" if name == "k" else name for name in measured_names(cells)}
+
+
 def csv_of(cells: Sequence[Cell]) -> str:
     """Write the rows as CSV."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, [*HEADINGS, *MEASURED.values()], lineterminator="\n")
+    writer = csv.DictWriter(text, [*HEADINGS, *_headings(cells).values()], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows_of(cells))
     return text.getvalue()

@@ -10,22 +10,20 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 
-import pandas as pd
-
 from algorithms.errors import ReleaseError
 from algorithms.jit import compiling
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from algorithms.table import Table
 from expectations.request.spec import Microaggregation, ReleaseSpec
 from tasks.explore.cell import Cell, timed, try_choice
 from tasks.stage import guarded
-from tasks.standardise import Standardised
 
 SPAWN = multiprocessing.get_context("spawn")
 STARTING_SECONDS = 120.0
 THREADS = "OPENBLAS_NUM_THREADS"
 
-Table = tuple[pd.DataFrame, Standardised, ReleaseSpec]
+Task = tuple[Table, ReleaseSpec]
 """What every worker gets once, through a pipe: it never touches a disk."""
 
 
@@ -37,8 +35,8 @@ class Workers:
     taken by a new one.
     """
 
-    def __init__(self, table: Table, count: int, seconds: float) -> None:
-        self._table = table
+    def __init__(self, task: Task, count: int, seconds: float) -> None:
+        self._task = task
         self._seconds = seconds
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._all: set[_Worker] = set()
@@ -69,7 +67,7 @@ class Workers:
             self._stop(worker)
 
     def _start(self) -> None:
-        worker = _Worker(self._table)
+        worker = _Worker(self._task)
         with self._lock:
             self._all.add(worker)
         self._idle.put(worker)
@@ -81,13 +79,13 @@ class Workers:
 
 
 class _Worker:
-    def __init__(self, table: Table) -> None:
+    def __init__(self, task: Task) -> None:
         self.connection, theirs = SPAWN.Pipe()
         self._process: SpawnProcess = SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
         with _one_thread_each():
             self._process.start()
         theirs.close()
-        self.connection.send(table)
+        self.connection.send(task)
         self.connection.poll(STARTING_SECONDS)
         self.connection.recv()  # it has imported everything: the clock of a choice is its own
 
@@ -128,9 +126,9 @@ def _one_thread_each() -> Iterator[None]:
 
 
 @contextmanager
-def working(table: Table, count: int, seconds: float) -> Iterator[Workers]:
+def working(task: Task, count: int, seconds: float) -> Iterator[Workers]:
     """Start processes, and stop them whatever happens."""
-    workers = Workers(table, count, seconds)
+    workers = Workers(task, count, seconds)
     try:
         yield workers
     finally:
@@ -139,7 +137,7 @@ def working(table: Table, count: int, seconds: float) -> Iterator[Workers]:
 
 def _serve(connection: Connection) -> None:
     """Try choices until there are no more; the life of a process."""
-    frame, data, spec = connection.recv()
+    table, spec = connection.recv()
     # a registry imports what it lists when that is first asked for
     for algorithms in (METHODS, ORDERINGS):
         list(algorithms.values())
@@ -151,7 +149,7 @@ def _serve(connection: Connection) -> None:
             except EOFError:
                 return
             try:
-                cell = guarded("explore", try_choice)(frame, data, spec, choice)
+                cell = guarded("explore", try_choice)(table, spec, choice)
             except ReleaseError as error:
                 cell = Cell(choice, fault=str(error))
             connection.send(cell)

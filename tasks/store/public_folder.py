@@ -4,19 +4,20 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from algorithms.attributes import Attribute, Number
 from algorithms.errors import ContractError, IntegrityError, RefusedError, SpecError, StorageError
 from algorithms.measures import MEASURES
+from algorithms.table import Table
 from expectations.gate import Approval
 from expectations.published.claims import FORMAT
 from expectations.published.recomputed import recompute
@@ -32,6 +33,7 @@ from expectations.published.verifier import (
     verify_content,
 )
 from expectations.request.spec import Publication, Release, ReleaseSpec
+from expectations.tables import arrow_of
 from tasks.reporting.methodology import facts_of, methodology, treatment
 from tasks.store.disk import (
     IN_PREPARATION,
@@ -145,11 +147,12 @@ def _mark(publication: Publication) -> str:
 
 
 def prepare(
-    masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec, attempt: str, places: Places
+    masked: Table, approval: Approval, spec: ReleaseSpec, attempt: str, places: Places
 ) -> Prepared:
     """Write the public files into the staging folder, and verify them from there."""
-    table = canonical(masked)
-    prepared = stage_files(_encoded(table, approval, spec), attempt, places)
+    table = canonical(arrow_of(masked, spec.columns.published))
+    content = _encoded(table, masked.attributes, approval, spec)
+    prepared = stage_files(content, attempt, places)
     _compare(prepared.verified, table, spec)
     return prepared
 
@@ -220,9 +223,8 @@ def flush(release: Release, places: Places) -> None:
         dataset.flush()
 
 
-def canonical(masked: pd.DataFrame) -> pa.Table:
+def canonical(table: pa.Table) -> pa.Table:
     """Sort the rows by their published content, so that their order says nothing of the source."""
-    table = pa.Table.from_pandas(masked, preserve_index=False).replace_schema_metadata(None)
     return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
@@ -273,13 +275,15 @@ def _published(public: Folder, target: Path) -> Verification | None:
             return verify_content(folder.read_all(), str(folder.path))
 
 
-def _encoded(table: pa.Table, approval: Approval, spec: ReleaseSpec) -> dict[str, bytes]:
+def _encoded(
+    table: pa.Table, attributes: Sequence[Attribute], approval: Approval, spec: ReleaseSpec
+) -> dict[str, bytes]:
     """Write every public file."""
     text, columns = io.BytesIO(), io.BytesIO()
     pyarrow.csv.write_csv(table, text)
     pyarrow.parquet.write_table(table, columns, compression="zstd")
     data = {CSV: text.getvalue(), PARQUET: columns.getvalue()}
-    package = describe(table, approval, spec, data)
+    package = describe(table, attributes, approval, spec, data)
     facts = facts_of(table, list(spec.columns.quasi_identifiers))
     return {
         **data,
@@ -290,7 +294,11 @@ def _encoded(table: pa.Table, approval: Approval, spec: ReleaseSpec) -> dict[str
 
 
 def describe(
-    table: pa.Table, approval: Approval, spec: ReleaseSpec, data: Mapping[str, bytes]
+    table: pa.Table,
+    attributes: Sequence[Attribute],
+    approval: Approval,
+    spec: ReleaseSpec,
+    data: Mapping[str, bytes],
 ) -> dict[str, Any]:
     """Describe the release as a Frictionless data package.
 
@@ -345,7 +353,7 @@ def describe(
             "refine": how.refine,
             "each_column": how.each_column,
             "integers": list(spec.columns.integers),
-            "decimals": spec.columns.decimals,
+            "decimals": spec.columns.decimals | _decimals(attributes),
             "groups": measured.groups,
             "measures": {
                 name: measured.measures[name]
@@ -356,6 +364,15 @@ def describe(
             "il_rounding_percent": measured.measures["rounding"],
             "dld_percent": measured.measures["dld"],
         },
+    }
+
+
+def _decimals(attributes: Sequence[Attribute]) -> dict[str, int]:
+    """Tell with how many decimals numbers are published that are not whole."""
+    return {
+        one.name: one.places
+        for one in attributes
+        if isinstance(one, Number) and not one.whole and one.places is not None
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from algorithms.microaggregation import METHODS
-from algorithms.microaggregation.partition import partition
+from algorithms.problem import Problem
 from algorithms.types import Matrix, Order
 from tests.problems import problems, variants
 
@@ -18,11 +18,11 @@ every_method = pytest.mark.parametrize(
 
 
 def path_for(name: str, x: Matrix) -> Order | None:
-    return np.argsort(x.sum(axis=1), kind="stable") if METHODS[name].along_path else None
+    return np.argsort(x.sum(axis=1), kind="stable") if METHODS[name].reads_path else None
 
 
 def groups(name: str, x: Matrix, k: int, options: dict[str, Any]) -> list[int]:
-    result = partition(x, k, METHODS[name], order=path_for(name, x), **options)
+    result = METHODS[name].solve(Problem(x, k, path=path_for(name, x)), options)
     return result.labels.tolist()
 
 

@@ -248,7 +248,7 @@ def test_the_example_is_released_with_every_method(
     example = ["example", str(tmp_path), "--rows", "200", "--quarters", "1"]
     assert main([*example, "--format", file_format]) == 0
     spec = tmp_path / "enterprise-survey.yaml"
-    path = "\n  ordering: npn" if METHODS[method].along_path else ""
+    path = "\n  ordering: npn" if METHODS[method].reads_path else ""
     text = spec.read_text(encoding="utf-8").replace("method: mdav", f"method: {method}{path}")
     spec.write_text(text.replace("il: 25.0", "il: 100.0").replace("dld: 38.0", "dld: 100.0"))
     assert main(["check", str(spec), "--period", "2026-Q3"]) == 0

@@ -51,7 +51,7 @@ EXPECTED_CODES = {10, 11, 12}
 CHOICES = [
     {"method": name, **({"ordering": path} if path else {})}
     for name, method in METHODS.items()
-    for path in (ORDERINGS if method.along_path else [None])
+    for path in (ORDERINGS if method.reads_path else [None])
 ]
 
 
@@ -204,7 +204,7 @@ def damaged_request(
 
 
 def extra_step(rng: random.Random, method: str) -> dict[str, Any]:
-    if METHODS[method].searches or METHODS[method].along_path or rng.random() < 0.8:
+    if METHODS[method].searches or METHODS[method].reads_path or rng.random() < 0.8:
         return {}
     return rng.choice([{"recut": True}, {"refine": {"iterations": 5}}])
 

@@ -28,7 +28,7 @@ KEYS = ["staff", "sales", "change"]
 def cases() -> Iterator[tuple[str, dict[str, Any]]]:
     """Name every frozen spec, and give the sections in which it differs from the plain one."""
     for method in METHODS:
-        if not METHODS[method].along_path:
+        if not METHODS[method].reads_path:
             options = {"options": {"iterations": 200}} if method == "best" else {}
             yield method, _how(method=method, **options)
     for ordering in ORDERINGS:

@@ -11,8 +11,8 @@ import numpy as np
 from algorithms.cutting import cut_path
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.imhmi import paper_units
-from algorithms.microaggregation.partition import partition
 from algorithms.orderings import ORDERINGS
+from algorithms.problem import Problem
 from algorithms.rounding.centroids import integer_centroids, real_centroids
 from algorithms.standardisation import standardise
 from algorithms.types import Integers, Matrix, Order, Partition
@@ -56,7 +56,7 @@ def measured(name: str, k: int, reading: Reading) -> tuple[Partition, Matrix, Ma
     path = None
     if reading.ordering is not None:
         path = ORDERINGS[reading.ordering].path(x, k, **reading.ordering_options)
-    groups = partition(x, k, METHODS[reading.method], order=path, **reading.options)
+    groups = METHODS[reading.method].solve(Problem(x, k, path=path), reading.options)
     return groups, x, np.column_stack([real_centroids(column, groups) for column in x.T])
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from algorithms.bounds.column_generation import group_bound
 from algorithms.microaggregation import METHODS
-from algorithms.microaggregation.partition import partition
+from algorithms.problem import Budget, Problem
 from algorithms.utility.il import sum_of_squares
 from benchmarks.frontier import best_prints, proven_bounds
 from tests.oracles.search import total_loss
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]
 @pytest.mark.parametrize(("name", "k"), list(proven_bounds()))
 def test_few_iterations_beat_the_best_print_and_no_bound(name: str, k: int) -> None:
     x = dataset(name)
-    groups = partition(x, k, METHODS["best"], iterations=9 * len(x) // k**2)
+    groups = METHODS["best"].solve(Problem(x, k, budget=Budget(9 * len(x) // k**2)))
     il = 100.0 * total_loss(x, groups.labels, None) / sum_of_squares(x)
     assert proven_bounds()[name, k] < il < best_prints()[name, k]
 

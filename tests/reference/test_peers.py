@@ -2,10 +2,10 @@
 
 import pytest
 
-from algorithms.comparison import Comparison
 from algorithms.measures import MEASURES
 from tests.reference.printed import measured
 from tests.reference.readings import READINGS
+from tests.tables import compare_rows
 
 pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]
 
@@ -19,6 +19,6 @@ def test_interval_risk_and_il1s_of_mdav_are_those_of_sdcmicro(
 ) -> None:
     """Called dRisk there, as a share; and IL1s averaged per cell."""
     _, x, published = measured(dataset, 3, READINGS["MDAV"])
-    files = Comparison(x, published, published, 3)
+    files = compare_rows(x, published, 3)
     assert MEASURES["within_records"].run(files) == pytest.approx(100 * share_within, abs=0.05)
     assert MEASURES["il1s"].run(files) == pytest.approx(il1s, abs=0.0005)

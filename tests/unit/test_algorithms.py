@@ -9,26 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import jit
-from algorithms.comparison import Comparison
+from algorithms.cutting import by_row
 from algorithms.enterprise_survey import survey
 from algorithms.errors import ContractError, DataError, SpecError
 from algorithms.evaluation import evaluate
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
-from algorithms.microaggregation.partition import partition
+from algorithms.problem import Budget, Problem
 from algorithms.risk.dld import Linkage, distance_linkage
 from algorithms.rounding.centroids import integer_centroids, real_centroids
 from algorithms.search.pool import Pool
-from algorithms.standardisation import scale_of, standardise
+from algorithms.standardisation import standardise
 from algorithms.types import Labels, Matrix, Partition
 from algorithms.utility.il import information_loss
 from tests.oracles import dld as dld_oracle
 from tests.oracles import mdav as mdav_oracle
 from tests.problems import matrices, problems
+from tests.tables import compare_rows, table_of
 
 ALONG_PATH = Method(
-    run=lambda x, k: np.arange(len(x)) // k, summary="", paper="none", along_path=True
+    run=lambda x, k, path: by_row(np.arange(len(x)) // k, path), summary="", paper="none"
 )
 
 
@@ -127,8 +128,10 @@ def test_one_record_can_be_standardised() -> None:
 
 
 def test_a_column_that_spreads_too_far_is_refused() -> None:
-    with pytest.raises(DataError, match="1 of 2 spread further"):
-        scale_of(np.array([[1e200, 1.0], [-1e200, 2.0]]))
+    wide = np.array([1e200, -1e200])
+    table = table_of([wide, np.array([1.0, 2.0]), wide])
+    with pytest.raises(DataError, match=r"'a' must spread over less than 1e150.*; 'c' must spread"):
+        assert table.embedding
 
 
 def test_information_is_lost_only_where_something_varies() -> None:
@@ -143,38 +146,39 @@ def test_an_evaluation_counts_what_is_published(problem: tuple[Matrix, int]) -> 
     labels = np.minimum(np.arange(len(x)) // k, max(len(x) // k - 1, 0))
     groups = Partition(labels, k)
     published = np.column_stack([real_centroids(column, groups) for column in x.T])
-    found = evaluate(Comparison(x, published, published, k))
+    found = evaluate(compare_rows(x, published, k))
     assert found.measures["k"] >= k
     assert sum(size * count for size, count in found.sizes.items()) == len(x) == found.records
     assert sum(found.sizes.values()) == found.groups
 
 
-def test_shapes_of_original_and_published_must_agree() -> None:
-    with pytest.raises(ContractError, match="one shape"):
-        Comparison(np.zeros((2, 1)), np.zeros((3, 1)), np.zeros((3, 1)), 2)
-
-
 def test_a_path_method_reads_rows_in_order_and_labels_them_by_row() -> None:
     x = np.array([[3.0], [1.0], [4.0], [2.0]])
-    found = partition(x, 2, ALONG_PATH, order=np.array([1, 3, 0, 2]))
+    found = ALONG_PATH.solve(Problem(x, 2, path=np.array([1, 3, 0, 2])))
     assert found.labels.tolist() == [1, 0, 1, 0]
 
 
 @pytest.mark.parametrize(
-    ("x", "k", "method", "order", "error", "words"),
+    ("x", "k", "method", "path", "error", "words"),
     [
         (np.zeros((2, 1)), 3, METHODS["mdav"], None, DataError, "got k=3 for 2 rows"),
         (np.full((2, 1), np.nan), 2, METHODS["mdav"], None, ContractError, "finite"),
-        (np.zeros((2, 1)), 2, METHODS["mdav"], np.arange(2), ContractError, "needs an order"),
-        (np.zeros((2, 1)), 2, ALONG_PATH, None, ContractError, "needs an order"),
+        (np.zeros((2, 1)), 2, ALONG_PATH, None, ContractError, "does not hold: path"),
         (np.zeros((2, 1)), 2, ALONG_PATH, np.zeros(2, int), ContractError, "every row once"),
     ],
 )
 def test_a_broken_call_is_refused(
-    x: Matrix, k: int, method: Method, order: Labels, error: type[Exception], words: str
+    x: Matrix, k: int, method: Method, path: Labels, error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        partition(x, k, method, order=order)
+        method.solve(Problem(x, k, path=path))
+
+
+def method_giving(labels: Labels) -> Method:
+    def run(x: Matrix, k: int) -> Labels:
+        return labels
+
+    return Method(run=run, summary="", paper="none")
 
 
 @pytest.mark.parametrize(
@@ -182,29 +186,57 @@ def test_a_broken_call_is_refused(
     [([0, 0, 1], "1 of 2 hold fewer"), ([0, 0, 2, 2], "1 of 3"), ([0, 0, -1], "non-negative")],
 )
 def test_a_method_that_breaks_its_promise_is_caught(labels: list[int], words: str) -> None:
-    broken = Method(run=lambda _x, _k: np.array(labels), summary="", paper="none")
+    broken = method_giving(np.array(labels))
     with pytest.raises(ContractError, match=words):
-        partition(np.zeros((len(labels), 1)), 2, broken)
+        broken.solve(Problem(np.zeros((len(labels), 1)), 2))
 
 
 def test_a_method_must_label_every_row() -> None:
-    broken = Method(run=lambda _x, _k: np.array([0, 0]), summary="", paper="none")
+    broken = method_giving(np.array([0, 0]))
     with pytest.raises(ContractError, match="one label per row"):
-        partition(np.zeros((3, 1)), 2, broken)
+        broken.solve(Problem(np.zeros((3, 1)), 2))
 
 
 def test_a_method_that_searches_cannot_claim_to_read_a_path() -> None:
-    def both(_x: Matrix, _k: int) -> Labels:
+    def both(x: Matrix, k: int, path: Labels, budget: Budget) -> Labels:
         raise AssertionError
 
-    with pytest.raises(ContractError, match="reads a path or searches, never both; both says both"):
-        Method(run=both, summary="", paper="none", along_path=True, searches=True)
+    with pytest.raises(ContractError, match="reads a path or searches, never both; 'both' does"):
+        Method(run=both, summary="", paper="none")
+
+
+def test_a_method_that_asks_for_something_unknown_cannot_be_built() -> None:
+    def curious(x: Matrix, k: int, names: list[str]) -> Labels:
+        raise AssertionError
+
+    with pytest.raises(ContractError, match="'curious' asks for x, k, names"):
+        Method(run=curious, summary="", paper="none")
 
 
 def test_a_partition_cannot_be_changed() -> None:
     groups = Partition(np.array([0, 0]), k=2)
     with pytest.raises(ValueError, match="read-only"):
         groups.labels[0] = 1
+
+
+def test_a_partition_leaves_the_array_of_its_caller_alone() -> None:
+    labels = np.array([0, 0])
+    groups = Partition(labels, k=2)
+    labels[:] = 7
+    assert groups.labels.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("rows", [[[0, 1], [1, 2]], [[0, 1], [3, 4]]])
+def test_partitions_are_joined_if_they_hold_every_row_once(rows: list[list[int]]) -> None:
+    pair = Partition(np.array([0, 0]), k=2)
+    with pytest.raises(ContractError, match="one k and every row once"):
+        Partition.join([(np.array(own), pair) for own in rows])
+
+
+def test_partitions_of_different_k_are_not_joined() -> None:
+    pair, triple = Partition(np.array([0, 0]), k=2), Partition(np.zeros(3, int), k=3)
+    with pytest.raises(ContractError, match="one k"):
+        Partition.join([(np.array([0, 1]), pair), (np.array([2, 3, 4]), triple)])
 
 
 def test_the_registry_helps_with_names() -> None:

@@ -9,11 +9,11 @@ import pytest
 from algorithms.bounds import column_generation
 from algorithms.bounds.column_generation import group_bound
 from algorithms.bounds.pricing import all_squares, answer, guess
-from algorithms.comparison import Comparison
 from algorithms.evaluation import evaluate
 from algorithms.types import Matrix
 from algorithms.utility import certificate
 from tests.oracles import bounds as oracle
+from tests.tables import compare_rows
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 LONG = 1e6
@@ -145,14 +145,14 @@ def test_a_certified_release_tells_how_near_the_optimum_it_is(
 ) -> None:
     x = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0], [30.0, 0.0], [30.0, 1.0]])
     masked = np.repeat((x[::2] + x[1::2]) / 2.0, 2, axis=0)
-    plain = evaluate(Comparison(x, masked, masked, 2))
-    found = evaluate(Comparison(x, masked, masked, 2, certify_seconds=LONG))
+    plain = evaluate(compare_rows(x, masked, 2))
+    found = evaluate(compare_rows(x, masked, 2), options={"certify_seconds": LONG})
     assert "column generation" in found.notes["il_bound"]
     assert "il_bound" not in plain.notes
     assert found.measures["il_over_bound"] == pytest.approx(1.0, rel=1e-3)
     assert "within 0.00 % of the optimum" in found.certificate
     monkeypatch.setattr(certificate, "LARGEST_TABLE", 5)
-    large = evaluate(Comparison(x, masked, masked, 2, certify_seconds=LONG))
+    large = evaluate(compare_rows(x, masked, 2), options={"certify_seconds": LONG})
     assert large.notes["il_bound"] == (
         "Proven: by weighted distances; column generation takes at most 5 records"
     )
@@ -162,8 +162,9 @@ def test_a_certified_release_tells_how_near_the_optimum_it_is(
 def test_a_release_is_certified_where_that_comes_to_a_better_bound() -> None:
     x = tables(9, 0)[0]
     masked = np.tile(x.mean(axis=0), (9, 1))
-    found = evaluate(Comparison(x, masked, masked, 3, certify_seconds=LONG))
-    weighted = evaluate(Comparison(x, masked, masked, 3, bound_rounds=certificate.CERTIFY_ROUNDS))
+    found = evaluate(compare_rows(x, masked, 3), options={"certify_seconds": LONG})
+    rounds = {"bound_rounds": certificate.CERTIFY_ROUNDS}
+    weighted = evaluate(compare_rows(x, masked, 3), options=rounds)
     assert found.measures["il_bound"] > weighted.measures["il_bound"]
     assert found.notes["il_bound"].startswith("Proven: by column generation, in ")
 
@@ -171,8 +172,9 @@ def test_a_release_is_certified_where_that_comes_to_a_better_bound() -> None:
 def test_a_release_without_time_to_certify_has_the_weighted_bound() -> None:
     x = tables(20, 1)[1]
     masked = np.tile(x.mean(axis=0), (20, 1))
-    found = evaluate(Comparison(x, masked, masked, 3, certify_seconds=1e-9))
-    weighted = evaluate(Comparison(x, masked, masked, 3, bound_rounds=certificate.CERTIFY_ROUNDS))
+    found = evaluate(compare_rows(x, masked, 3), options={"certify_seconds": 1e-9})
+    rounds = {"bound_rounds": certificate.CERTIFY_ROUNDS}
+    weighted = evaluate(compare_rows(x, masked, 3), options=rounds)
     assert found.measures["il_bound"] == weighted.measures["il_bound"]
     assert found.notes["il_bound"] == (
         "Proven: by weighted distances; column generation reached no better bound in 0 rounds"

@@ -205,16 +205,20 @@ def test_a_million_sorted_integers_are_cut_exactly_wherever_they_lie() -> None:
 
 def test_imhmi_without_a_grid_is_mhm() -> None:
     x = np.random.default_rng(5).normal(size=(40, 3))
-    assert np.array_equal(imhmi(x, 4), cut_path(x, 4)[0])
+    assert np.array_equal(imhmi(x, 4, np.arange(len(x))), cut_path(x, 4)[0])
 
 
 def test_imhmi_rounds_in_the_units_of_a_column_of_whole_numbers() -> None:
     values = np.array([[1.0], [2], [2], [3], [4], [4], [6], [6], [8], [10]])
     for deviation in (1.0, 3.7, 1e-3):
         grid = Grid(np.array([-5.0]) / deviation, np.array([1 / deviation]), np.array([True]))
-        assert np.bincount(imhmi((values - 5.0) / deviation, 3, grid)).tolist() == [4, 3, 3]
+        assert np.bincount(imhmi((values - 5.0) / deviation, 3, np.arange(10), grid)).tolist() == [
+            4,
+            3,
+            3,
+        ]
 
 
 def test_papers_mode_rounds_to_hundredths() -> None:
     x = np.array([[1], [2], [2], [3], [4], [4], [6], [6], [8], [10]]) / 100
-    assert np.bincount(imhmi(x, 3, mode="paper")).tolist() == [4, 3, 3]
+    assert np.bincount(imhmi(x, 3, np.arange(len(x)), mode="paper")).tolist() == [4, 3, 3]

@@ -18,6 +18,7 @@ from algorithms.types import Matrix, Partition
 from algorithms.utility.moments import QUANTILES, quantile_changes
 from expectations.gate import verdicts
 from expectations.request.spec import Ceilings, Floors, Gate
+from tests.tables import compare_rows, rows_of
 
 K, SEEDS = 3, 20
 SHARES = [percent / 100.0 for percent in QUANTILES]
@@ -34,7 +35,7 @@ def blocks_of(original: Matrix, k: int = K) -> Partition:
 def masked(original: Matrix, k: int = K) -> Comparison:
     groups = blocks_of(original, k)
     published = np.column_stack([real_centroids(column, groups) for column in original.T])
-    return Comparison(original, published, published, k)
+    return compare_rows(original, published, k)
 
 
 def manifest_of(files: Comparison) -> dict[str, list[dict[str, float]]]:
@@ -135,7 +136,8 @@ def test_tables_whose_cells_differ_give_the_same_manifest_figures() -> None:
         if (rows := list(range(start, end))) and 198 <= rows[0] <= 200
     ]
     other = rotated(original, rows)
-    one, two = masked(original), Comparison(other, *[masked(original).published] * 2, K)
+    published = rows_of(masked(original).masked.published)
+    one, two = masked(original), compare_rows(other, published, K)
     assert np.abs(original[rows, 0] - other[rows, 0]).min() > 1e-3
     assert manifest_of(one)["columns"] == manifest_of(two)["columns"]
     for name in ("il", "mean_change", "variance_change", "quantile_change", "sse"):
@@ -163,7 +165,9 @@ def test_the_records_averaged_for_a_quantile_do_not_depend_on_k(
     n: int, k: int, larger: int
 ) -> None:
     x = np.arange(float(n))[:, np.newaxis] ** 2
-    several = [quantile_changes(Comparison(x, x[::-1] / 2.0, x, size)) for size in (k, k + larger)]
+    several = [
+        quantile_changes(compare_rows(x, x[::-1] / 2.0, size, x)) for size in (k, k + larger)
+    ]
     assert several[1].items() <= several[0].items()
 
 

@@ -15,11 +15,12 @@ from algorithms.local_search.groups import JOURNAL, TOUCHED, Groups, groups_of
 from algorithms.local_search.moves import best_move, descend_everywhere
 from algorithms.local_search.rebuild import recreate, ruin
 from algorithms.local_search.search import default_iterations, loss_of, search
-from algorithms.microaggregation.best import best, refine
+from algorithms.microaggregation.best import best
 from algorithms.microaggregation.mdav import mdav
+from algorithms.problem import Budget
 from algorithms.rounding.grid import Grid
 from algorithms.search.neighbours import neighbours
-from algorithms.types import Labels, Matrix, Partition
+from algorithms.types import Labels, Matrix
 from tests.oracles import search as oracle
 from tests.problems import problems
 
@@ -126,15 +127,15 @@ def test_a_search_never_loses_more_than_its_start(
     x, k = problem
     grid = grid_for(x, rounded)
     start = np.zeros(len(x), dtype=np.int64) if seed % 2 else mdav(x, k)
-    found = refine(x, Partition(start.copy(), k), grid, iterations=20, seed=seed)
-    before, after = loss_of(x, start, grid), loss_of(x, found.labels, grid)
+    found = best(x, k, grid, start.copy(), Budget(iterations=20), seed=seed)
+    before, after = loss_of(x, start, grid), loss_of(x, found, grid)
     assert after <= before * (1.0 + 1e-12)
-    assert after == before or found.sizes.max() < 2 * k
+    assert after == before or np.bincount(found).max() < 2 * k
 
 
 def test_iterations_give_the_same_groups_and_seeds_others() -> None:
     x = table(5, n=200)
-    found = [best(x, 4, iterations=40, seed=seed).tolist() for seed in (1, 1, 2)]
+    found = [best(x, 4, budget=Budget(iterations=40), seed=seed).tolist() for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
 
 
@@ -149,21 +150,14 @@ def test_the_budget_that_is_spent_first_ends_the_search(monkeypatch: pytest.Monk
     def watch(made: int, share: float) -> None:
         told.append((made, share))
 
-    best(x, 3, None, watch, iterations=0)
+    best(x, 3, budget=Budget(iterations=0), watch=watch)
     assert told == [(0, 1.0)]
-    best(x, 3, None, watch, iterations=7, seconds=1e9)
+    best(x, 3, budget=Budget(iterations=7, seconds=1e9), watch=watch)
     assert told[-1] == (7, 1.0)
     for iterations in (10**9, None):
         told.clear()
-        best(x, 3, None, watch, iterations=iterations, seconds=3.0)
+        best(x, 3, budget=Budget(iterations, seconds=3.0), watch=watch)
         assert told == [(0, pytest.approx(1 / 3)), (5, pytest.approx(2 / 3)), (10, 1.0)]
-
-
-def test_a_partition_knows_the_iterations_of_its_search() -> None:
-    x = table(7)
-    groups = Partition(mdav(x, 3), 3)
-    assert groups.iterations is None
-    assert refine(x, groups, iterations=5).iterations == 5
 
 
 def test_the_default_budget_grows_with_groups_up_to_a_limit() -> None:

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from algorithms import profile as profiles
-from algorithms.comparison import Comparison
 from algorithms.profile import ColumnProfile, profile
 from algorithms.risk.dld import distance_linkage
 from algorithms.types import Matrix
 from algorithms.utility.structure import correlations
+from tests.tables import compare_rows
 
 NAMES = ("a", "b", "c")
 
@@ -25,7 +25,7 @@ def averaged(x: Matrix, k: int) -> Matrix:
 
 
 def columns_of(x: Matrix, published: Matrix, k: int) -> tuple[ColumnProfile, ...]:
-    return profile(Comparison(x, published, published, k), NAMES[: x.shape[1]]).columns
+    return profile(compare_rows(x, published, k)).columns
 
 
 def tables(least: int = 1) -> st.SearchStrategy[tuple[Matrix, int]]:
@@ -150,8 +150,8 @@ def test_few_distinct_whole_numbers_are_drawn() -> None:
 def test_correlations_and_linkage_are_those_of_the_measures() -> None:
     x = np.random.default_rng(6).normal(size=(300, 3))
     published = averaged(x, 4)
-    files = Comparison(x, published, published, 4)
-    found = profile(files, NAMES)
+    files = compare_rows(x, published, 4)
+    found = profile(files)
     np.testing.assert_array_equal(found.correlations_before, correlations(files.before))
     np.testing.assert_array_equal(found.correlations_after, correlations(files.after))
     assert found.linkage_all == distance_linkage(files.before, files.after).expected
@@ -164,8 +164,8 @@ def test_correlations_and_linkage_are_those_of_the_measures() -> None:
 
 def test_a_single_column_has_no_others() -> None:
     x = np.arange(50.0)[:, np.newaxis]
-    files = Comparison(x, averaged(x, 5), averaged(x, 5), 5)
-    (entry,) = profile(files, ["a"]).linkage
+    files = compare_rows(x, averaged(x, 5), 5)
+    (entry,) = profile(files).linkage
     assert entry.without is None
 
 
@@ -175,9 +175,9 @@ def test_many_records_are_sampled_in_whole_groups_and_that_is_told(
     monkeypatch.setattr(profiles, "LARGEST", 50)
     x = np.random.default_rng(7).normal(size=(200, 2))
     published = averaged(x, 4)
-    files = Comparison(x, published, published, 4)
-    found = profile(files, NAMES[:2])
+    files = compare_rows(x, published, 4)
+    found = profile(files)
     assert "measured on 48 of 200 records" in found.linkage_note
-    assert profile(files, NAMES[:2]).linkage == found.linkage
+    assert profile(files).linkage == found.linkage
     monkeypatch.setattr(profiles, "LARGEST", 2)
-    assert "measured on 4 of 200 records" in profile(files, NAMES[:2]).linkage_note
+    assert "measured on 4 of 200 records" in profile(files).linkage_note

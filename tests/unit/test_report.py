@@ -26,6 +26,7 @@ from tasks.reporting.release_report import release_report
 from tasks.reporting.sizes import ranges_of, size_table
 from tests.conftest import Request
 from tests.publishing import folder_of
+from tests.tables import compare_rows
 
 VOID = {"meta", "link", "path", "use", "br"}
 
@@ -85,27 +86,27 @@ def checked(text: str) -> Outline:
     return found
 
 
+NAMES = ["staff", "sales <b>", "profit"]
+
+
 def files_of(n: int = 120, d: int = 3, k: int = 4) -> Comparison:
     x = np.random.default_rng(1).lognormal(3.0, 1.0, (n, d))
     x[:, -1] = np.round(x[:, -1]) - 5.0
     published = x.copy()
     for block in np.array_split(np.argsort(x[:, 0]), n // k):
         published[block] = x[block].mean(axis=0)
-    return Comparison(x, published, published, k)
-
-
-NAMES = ["staff", "sales <b>", "profit"]
+    return compare_rows(x, published, k, names=NAMES)
 
 
 def profile_of(files: Comparison) -> Profile:
-    return profile(files, NAMES[: files.original.shape[1]])
+    return profile(files)
 
 
 def record_of(request_of: Request, files: Comparison, **parts: Any) -> dict[str, Any]:
     spec = request_of.load()
     evaluation = evaluate(files)
     told = spec.model_dump(mode="json")
-    told["columns"]["quasi_identifiers"] = NAMES[: files.original.shape[1]]
+    told["columns"]["quasi_identifiers"] = NAMES[: len(files.original.keys)]
     told["microaggregation"]["k"] = files.k
     return {
         "attempt": "000001-small-2026-Q3",

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from algorithms.errors import RefusedError, SpecError, StorageError
 from algorithms.microaggregation import METHODS
-from algorithms.microaggregation.best import refine
 from algorithms.orderings import ORDERINGS
 from expectations.request.named import SPECS, Change, Changes, NamedSpec, Settled, at_hand, settle
 from expectations.request.options import options_of
@@ -196,7 +195,7 @@ def test_a_method_or_ordering_that_the_spec_has_already_keeps_its_options(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_change_of_method_never_switches_each_column(request_of: Request, method: str) -> None:
-    path = {"ordering": "npn"} if METHODS[method].along_path else {}
+    path = {"ordering": "npn"} if METHODS[method].reads_path else {}
     for each_column in (False, True):
         how = {"method": "mdav", "k": 5, "each_column": each_column}
         found = settled(request_of, {"method": method, **path}, microaggregation=how)
@@ -447,7 +446,7 @@ def test_seconds_spent_on_a_bound_do_not_reach_public_files(request_of: Request)
 
 
 def test_every_budget_of_time_is_called_seconds() -> None:
-    runs = [refine, *(METHODS[name].run for name in METHODS)]
+    runs = [METHODS[name].run for name in METHODS]
     runs += [ORDERINGS[name].run for name in ORDERINGS]
     options = {name for run in runs for name in options_of(run).model_fields}
     assert "seconds" in options

@@ -1,0 +1,100 @@
+"""Numbers: real, whole, or with so many decimals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.attributes.attribute import Values
+from algorithms.errors import ContractError, DataError
+from algorithms.rounding.centroids import decimal_centroids, integer_centroids, real_centroids
+from algorithms.rounding.grid import Grid, grid_of
+from algorithms.standardisation import Scale, scale_of
+from algorithms.types import Matrix, Partition
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column of finite numbers.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    places : int, optional
+        Number of decimals that are published; None for all digits.
+    whole : bool
+        Whether the column holds whole numbers, read and averaged exactly as 64-bit integers.
+
+    Raises
+    ------
+    ContractError
+        If whole numbers would be published with decimals.
+
+    Examples
+    --------
+    >>> staff = Number("staff", places=0, whole=True)
+    >>> staff.represent(np.array([1, 2, 6, 7]), Partition(np.array([0, 0, 1, 1]), k=2))
+    array([2, 2, 7, 7])
+    """
+
+    name: str
+    places: int | None = None
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if self.whole and self.places != 0:
+            raise ContractError("whole numbers are published without decimals")
+
+    @property
+    def treatment(self) -> str:
+        """Say what is published of a group."""
+        if self.whole:
+            return "average of its group, rounded to a whole number"
+        return "average of its group" + (
+            "" if self.places is None else f", rounded to {self.places} decimals"
+        )
+
+    def scale(self, values: Values) -> "NumberCoordinates":
+        """Fit mean and standard deviation to the values of a table.
+
+        Raises
+        ------
+        DataError
+            If the squares of the numbers cannot be represented.
+        """
+        column = np.asarray(values, dtype=np.float64).reshape(-1, 1)
+        scale = scale_of(column)
+        if not np.isfinite(scale.deviation).all():
+            raise DataError(
+                f"{self.name!r} must spread over less than 1e150 to be standardised; it spreads "
+                "further: express it in larger units"
+            )
+        return NumberCoordinates(scale, grid_of(column, scale, [self.places], [self.whole]))
+
+    def represent(self, values: Values, groups: Partition) -> Values:
+        """Replace each number by the average of its group, rounded once, halves away from zero."""
+        if self.whole:
+            return integer_centroids(values, groups)
+        if self.places is None:
+            return real_centroids(values, groups)
+        return decimal_centroids(values, groups, self.places)
+
+    def write(self, values: Values) -> Values:
+        """Give the numbers themselves."""
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class NumberCoordinates:
+    """Numbers in standard deviations from the mean of a table."""
+
+    fitted: Scale
+    grid: Grid
+
+    def embed(self, values: Values) -> Matrix:
+        """Express numbers in standard deviations."""
+        return self.fitted.apply(np.asarray(values, dtype=np.float64).reshape(-1, 1))
+
+    def average(self, values: Values, groups: Partition) -> Matrix:
+        """Average each group in the units of the column, and express that."""
+        return self.embed(real_centroids(np.asarray(values, dtype=np.float64), groups))

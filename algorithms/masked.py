@@ -1,0 +1,56 @@
+"""A table before and after masking, and the groups between them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from algorithms.table import Table
+from algorithms.types import Matrix, Partition
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The groups of some key columns, over all records.
+
+    Attributes
+    ----------
+    attributes : tuple of int
+        Positions of the key columns.
+    partition : Partition
+        The groups.
+    iterations : int, optional
+        Iterations of the search that found them; None if there was no search.
+    """
+
+    attributes: tuple[int, ...]
+    partition: Partition
+    iterations: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Masked:
+    """A table before and after masking.
+
+    Attributes
+    ----------
+    original : Table
+        The confidential table.
+    published : Table
+        The same records as they would be published, without persons.
+    groupings : tuple of Grouping
+        The groups behind each key column.
+    k : int
+        Smallest group allowed.
+    averages : Matrix of shape (n, d)
+        Group averages with all digits, in the coordinates of the original.
+    """
+
+    original: Table
+    published: Table
+    groupings: tuple[Grouping, ...]
+    k: int
+    averages: Matrix
+
+    @cached_property
+    def coordinates(self) -> Matrix:
+        """The published records in the coordinates of the original."""
+        return self.original.embedding.embed(self.published.keys)

@@ -1,0 +1,204 @@
+"""From a table and a plan to the table that would be published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from algorithms.local_search.recut import recut
+from algorithms.masked import Grouping, Masked
+from algorithms.microaggregation import METHODS
+from algorithms.microaggregation.method import Method
+from algorithms.orderings.ordering import Ordering
+from algorithms.problem import Budget, Problem
+from algorithms.table import Table
+from algorithms.types import Integers, Order, Partition, Watch
+
+BUDGET_OPTIONS = tuple(entry.name for entry in fields(Budget))
+"""Options that a method has if it asks for a budget."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a table is to be masked.
+
+    Attributes
+    ----------
+    k : int
+        Smallest group allowed.
+    method : Method
+        How records are grouped.
+    options : mapping
+        The method's own options.
+    ordering : Ordering, optional
+        Path for a method that cuts one.
+    ordering_options : mapping
+        The ordering's own options.
+    recut : bool
+        Whether groups are cut again along the path through them, so that the published values lose
+        least.
+    refine : mapping, optional
+        Options of the search of ``best``, if it is to improve the groups of the method.
+    each_column : bool
+        Whether each key column is grouped on its own.
+    """
+
+    k: int
+    method: Method
+    options: Mapping[str, Any] = field(default_factory=dict)
+    ordering: Ordering | None = None
+    ordering_options: Mapping[str, Any] = field(default_factory=dict)
+    recut: bool = False
+    refine: Mapping[str, Any] | None = None
+    each_column: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Records and key columns that are grouped together, whatever the rest of the table holds.
+
+    Attributes
+    ----------
+    attributes : tuple of int
+        Positions of the key columns.
+    rows : Order, optional
+        Rows of the records; None for all.
+    """
+
+    attributes: tuple[int, ...]
+    rows: Order | None = None
+
+
+def mask(table: Table, plan: Plan, watch: Watch | None = None) -> Masked:
+    """Group the records of a table as planned, and represent each group by one published record.
+
+    Examples
+    --------
+    >>> from algorithms.attributes import Number
+    >>> table = Table((Number("staff", places=0, whole=True),), (np.array([1, 9, 2, 8]),))
+    >>> mask(table, Plan(k=2, method=METHODS["mdav"])).published.keys
+    (array([2, 9, 2, 9]),)
+    """
+    return represent(table, group(table, plan, paths(table, plan), watch))
+
+
+def blocks(table: Table, plan: Plan) -> tuple[Block, ...]:
+    """Split a table into the blocks that are grouped on their own."""
+    every = tuple(range(len(table.attributes)))
+    columns = [(j,) for j in every] if plan.each_column else [every]
+    if table.strata is None:
+        return tuple(Block(attributes) for attributes in columns)
+    strata = [np.flatnonzero(table.strata == stratum) for stratum in np.unique(table.strata)]
+    return tuple(Block(attributes, rows) for attributes in columns for rows in strata)
+
+
+def paths(table: Table, plan: Plan) -> tuple[Order | None, ...]:
+    """Put the records of each block on a path, if the plan names an ordering."""
+    ordering = plan.ordering
+    if ordering is None:
+        return (None,) * len(blocks(table, plan))
+    return tuple(
+        ordering.path(problem.x, plan.k, **plan.ordering_options)
+        for problem in (_problem(table, block, plan) for block in blocks(table, plan))
+    )
+
+
+def group(
+    table: Table, plan: Plan, along: Sequence[Order | None], watch: Watch | None = None
+) -> tuple[Grouping, ...]:
+    """Group the records of each block, and join blocks of the same key columns.
+
+    Parameters
+    ----------
+    table : Table
+        The records.
+    plan : Plan
+        How they are grouped.
+    along : sequence of Order or None
+        The path of each block, as `paths` gives them.
+    watch : callable, optional
+        Called during a search with its progress.
+    """
+    parts: dict[tuple[int, ...], list[tuple[Order | None, Partition]]] = {}
+    iterations: dict[tuple[int, ...], int] = {}
+    for block, path in zip(blocks(table, plan), along, strict=True):
+        count = _Count(watch)
+        problem = replace(_problem(table, block, plan), path=path, watch=count)
+        groups = _solved(problem, plan, share=len(problem.x) / len(table))
+        parts.setdefault(block.attributes, []).append((block.rows, groups))
+        if count.iterations is not None:
+            iterations[block.attributes] = iterations.get(block.attributes, 0) + count.iterations
+    return tuple(
+        Grouping(attributes, _joined(some), iterations.get(attributes))
+        for attributes, some in parts.items()
+    )
+
+
+def represent(table: Table, groupings: tuple[Grouping, ...]) -> Masked:
+    """Represent every key column once: exactly, and as it would be published."""
+    keys, averages = list(table.keys), np.empty(table.embedding.x.shape, order="F")
+    for grouping in groupings:
+        for j in grouping.attributes:
+            values = table.keys[j]
+            keys[j] = table.attributes[j].represent(values, grouping.partition)
+            averages[:, table.embedding.places[j]] = table.embedding.columns[j].average(
+                values, grouping.partition
+            )
+    published = replace(table, keys=tuple(keys), persons=None)
+    return Masked(table, published, groupings, groupings[0].partition.k, averages)
+
+
+class _Count:
+    """Counts the iterations of a search, and passes its progress on."""
+
+    def __init__(self, watch: Watch | None) -> None:
+        self.iterations: int | None = None
+        self._watch = watch
+
+    def __call__(self, iterations: int, share: float) -> None:
+        self.iterations = iterations
+        if self._watch is not None:
+            self._watch(iterations, share)
+
+
+def _problem(table: Table, block: Block, plan: Plan) -> Problem:
+    """State the problem of one block."""
+    x, grid = table.embedding.x, table.embedding.grid
+    if len(block.attributes) < len(table.attributes):
+        coordinates = _coordinates(table, block)
+        x, grid = x[:, coordinates], grid.take(coordinates)
+    if block.rows is not None:
+        x = x[block.rows]
+    return Problem(x, plan.k, grid)
+
+
+def _coordinates(table: Table, block: Block) -> Integers:
+    every = np.arange(table.embedding.x.shape[1])
+    return np.concatenate([every[table.embedding.places[j]] for j in block.attributes])
+
+
+def _solved(problem: Problem, plan: Plan, share: float) -> Partition:
+    groups = _run(problem, plan.method, plan.options, share)
+    if plan.recut:
+        labels = recut(problem.x, groups.labels, problem.k, problem.grid)
+        groups = Partition(labels, problem.k)
+    if plan.refine is not None:
+        start = replace(problem, start=groups.labels)
+        groups = _run(start, METHODS["best"], plan.refine, share)
+    return groups
+
+
+def _run(problem: Problem, method: Method, options: Mapping[str, Any], share: float) -> Partition:
+    """Solve a problem; of the budget that stands among the options a search gets a share."""
+    if not method.searches:
+        return method.solve(problem, options)
+    limits = {name: options[name] for name in BUDGET_OPTIONS if name in options}
+    own = {name: option for name, option in options.items() if name not in limits}
+    return method.solve(replace(problem, budget=Budget(**limits).share(share)), own)
+
+
+def _joined(parts: list[tuple[Order | None, Partition]]) -> Partition:
+    """Join the blocks of one set of key columns; a block of all records needs no other."""
+    whole = [partition for rows, partition in parts if rows is None]
+    return whole[0] if whole else Partition.join([(r, p) for r, p in parts if r is not None])

@@ -1,0 +1,88 @@
+"""One grouping problem: everything that a method may ask for."""
+
+from dataclasses import dataclass, field, fields
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from algorithms.errors import ContractError, DataError
+from algorithms.rounding.grid import Grid
+from algorithms.types import Labels, Matrix, Order, Watch
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long a search may go on; without any limit, as long as its method finds reasonable.
+
+    Attributes
+    ----------
+    iterations : int, optional
+        Most iterations. The same number gives the same groups on any machine.
+    seconds : float, optional
+        Most seconds; how far a search gets in them depends on the machine. If both are given, the
+        search ends with the one that is spent first.
+    """
+
+    iterations: Annotated[int, Ge(0)] | None = None
+    seconds: Annotated[float, Gt(0)] | None = None
+
+    def share(self, part: float) -> "Budget":
+        """Give a part of the budget."""
+        return Budget(
+            None if self.iterations is None else round(self.iterations * part),
+            None if self.seconds is None else self.seconds * part,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything that a method may ask for; one that exists can be solved.
+
+    A method asks for a field by naming a parameter after it.
+
+    Attributes
+    ----------
+    x : Matrix of shape (n, d)
+        Standardised records.
+    k : int
+        Smallest group allowed.
+    grid : Grid, optional
+        Coordinates of publishable values; None if every value can be published.
+    path : Order of shape (n,), optional
+        A path through the records.
+    start : Labels of shape (n,), optional
+        Groups to improve.
+    budget : Budget
+        How long a search may go on.
+    watch : callable, optional
+        Called during a search with its progress.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than ``k`` records.
+    ContractError
+        If a number is not finite, or the path does not visit every record once.
+    """
+
+    x: Matrix
+    k: int
+    grid: Grid | None = None
+    path: Order | None = None
+    start: Labels | None = None
+    budget: Budget = field(default_factory=Budget)
+    watch: Watch | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.x)
+        if n < self.k:
+            raise DataError(f"k must not exceed the number of rows; got k={self.k} for {n} rows")
+        if not np.isfinite(self.x).all():
+            raise ContractError("a method reads finite numbers only")
+        if self.path is not None and not np.array_equal(np.sort(self.path), np.arange(n)):
+            raise ContractError("a path must visit every row once")
+
+
+FIELDS = tuple(entry.name for entry in fields(Problem))
+"""Everything that a method may ask for."""

@@ -1,0 +1,18 @@
+"""Kinds of key columns as files hold them: how each is read, and which rules it must satisfy.
+
+One module per kind. A kind of the algorithms that is not listed here cannot be in a spec.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from algorithms.attributes import Attribute, Number
+from expectations.kinds.kind import Kind
+from expectations.kinds.number import NumberKind
+
+KINDS: Mapping[type, Kind[Any]] = {Number: NumberKind()}
+
+
+def kind_of(attribute: Attribute) -> Kind[Any]:
+    """Give the kind of a key column."""
+    return KINDS[type(attribute)]

@@ -1,0 +1,35 @@
+"""The contract of a kind of key column."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import pyarrow as pa
+
+from algorithms.attributes import Attribute, Values
+
+if TYPE_CHECKING:
+    # Great Expectations takes seconds to import
+    from great_expectations.expectations.expectation import Expectation
+
+Declared = TypeVar("Declared", bound=Attribute, contravariant=True)
+
+
+class Kind(Protocol[Declared]):
+    """How columns of one kind are read from a file, and checked before and after masking."""
+
+    def input_rules(self, attribute: Declared) -> "Iterator[Expectation]":
+        """List the rules that the column must satisfy in the source."""
+
+    def read(self, attribute: Declared, column: pa.ChunkedArray) -> tuple[Attribute, Values]:
+        """Read a column that satisfies them.
+
+        Returns
+        -------
+        attribute : Attribute
+            The declared one, with details that only the source tells, such as its decimals.
+        values : Values
+            One per record.
+        """
+
+    def output_rules(self, attribute: Declared) -> "Iterator[Expectation]":
+        """List the rules that the column must satisfy in the published table."""

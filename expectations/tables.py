@@ -1,0 +1,68 @@
+"""Tables of the algorithms from and to Arrow."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from algorithms.table import Codes, Table
+from algorithms.types import Integers
+from expectations.kinds import kind_of
+from expectations.request.spec import Columns
+
+
+def read_table(source: pa.Table, columns: Columns) -> Table:
+    """Give the columns of a checked source the kinds and roles that the spec declares."""
+    keys = [kind_of(one).read(one, source[one.name]) for one in columns.attributes]
+    return Table(
+        attributes=tuple(attribute for attribute, _ in keys),
+        keys=tuple(values for _, values in keys),
+        carried={name: source[name] for name in columns.untouched},
+        confidential={name: read_codes(source[name]) for name in columns.confidential},
+        persons=read_persons(source.select(list(columns.identifiers))),
+    )
+
+
+def arrow_of(table: Table, names: Sequence[str]) -> pa.Table:
+    """Give columns of a table as files hold them, in the order of ``names``."""
+    keys = {
+        attribute.name: pa.array(attribute.write(values))
+        for attribute, values in zip(table.attributes, table.keys, strict=True)
+    }
+    return pa.table({name: keys.get(name, table.carried.get(name)) for name in names})
+
+
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """Give an Arrow table as Great Expectations reads it, types kept."""
+    frame: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    return frame
+
+
+def read_codes(column: pa.ChunkedArray) -> Codes:
+    """Give each distinct value of a column a number, in their order; missing is one of them.
+
+    Examples
+    --------
+    >>> read_codes(pa.chunked_array([[20, 10, None, 20]])).values
+    array([1, 0, 2, 1])
+    """
+    values = pd.Series(pd.arrays.ArrowExtensionArray(column))
+    codes, _ = pd.factorize(values, sort=True, use_na_sentinel=False)
+    return Codes(codes.astype("int64"), ordered=pd.api.types.is_numeric_dtype(values))
+
+
+def read_persons(identifiers: pa.Table) -> Integers:
+    """Give each record a token for its person: the number of its combination of identifiers.
+
+    Without identifiers, each record is taken for a person of its own.
+
+    Examples
+    --------
+    >>> read_persons(pa.table({"id": ["x", "y", "x"]}))
+    array([0, 1, 0])
+    """
+    if not identifiers.column_names:
+        return np.arange(identifiers.num_rows)
+    groups = frame_of(identifiers).groupby(identifiers.column_names, sort=False, dropna=False)
+    return np.asarray(groups.ngroup(), dtype=np.int64)

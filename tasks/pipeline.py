@@ -1,0 +1,52 @@
+"""The one pipeline from a checked table to its measures: releases, maps and tests all call it."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from algorithms.evaluation import Evaluation
+from algorithms.masked import Masked
+from algorithms.table import Table
+from expectations.request.spec import ReleaseSpec
+from tasks.evaluate import evaluate
+from tasks.microaggregate import microaggregate
+from tasks.order import order
+from tasks.round_integers import round_integers
+from tasks.standardise import standardise
+
+Call = Callable[..., Any]
+"""Calls a stage with its arguments."""
+
+
+def as_task(stage: Any, *arguments: Any) -> Any:
+    """Call a stage as a Prefect task, inside a flow."""
+    return stage(*arguments)
+
+
+def plainly(stage: Any, *arguments: Any) -> Any:
+    """Call a stage as a function, where no flow runs."""
+    return stage.fn(*arguments)
+
+
+def mask_and_measure(
+    table: Table, spec: ReleaseSpec, call: Call, measures: Collection[str] | None = None
+) -> tuple[Masked, Evaluation]:
+    """Mask a table as its spec asks, and measure what came of it.
+
+    Parameters
+    ----------
+    table : Table
+        Records that fit the spec.
+    spec : ReleaseSpec
+        The request.
+    call : callable
+        How stages are called: `as_task` or `plainly`.
+    measures : collection of str, optional
+        Measures to compute; by default all that apply.
+    """
+    plan = spec.microaggregation.plan
+    call(standardise, table)
+    paths = call(order, table, plan)
+    groupings = call(microaggregate, table, plan, paths)
+    masked: Masked = call(round_integers, table, groupings)
+    evaluation: Evaluation = call(evaluate, masked, spec, measures)
+    return masked, evaluation
