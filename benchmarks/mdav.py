@@ -22,8 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms.microaggregation.mdav import cut_opposites, mdav
+from algorithms.microaggregation.mdav import mdav
 from algorithms.search import pool
+from algorithms.search.opposites import cut_opposites
 from algorithms.search.scan import COMPACT_BELOW
 from algorithms.types import Labels, Matrix
 from benchmarks.tables import KINDS, awkward, heavy_tailed

@@ -9,7 +9,6 @@ from scipy.sparse import csc_array
 
 from algorithms.bounds.pricing import TINY, all_squares, answer, guess
 from algorithms.local_search.search import search
-from algorithms.microaggregation.mdav import mdav
 from algorithms.types import Labels, Matrix
 
 LARGEST_TABLE = 5_000
@@ -33,7 +32,7 @@ CLOSE = 1e-4
 """Part of the programme's value that the bound may lack in the end."""
 
 
-def group_bound(x: Matrix, k: int, seconds: float) -> tuple[float, int]:
+def group_bound(x: Matrix, k: int, start: Labels, seconds: float) -> tuple[float, int]:
     """Bound the SSE of any partition from below, by prices of rows that no group can beat.
 
     Parameters
@@ -41,9 +40,12 @@ def group_bound(x: Matrix, k: int, seconds: float) -> tuple[float, int]:
     x : Matrix of shape (n, d)
         Standardised records, ``k <= n <= LARGEST_TABLE``.
     k : int
-        Least group size.
+        Smallest group allowed.
+    start : Labels of shape (n,)
+        Groups to start from, the better the sooner the bound is close. If one of them holds fewer
+        than ``k`` rows, the start is one group of all rows, which the local search divides.
     seconds : float
-        When to stop, once there are groups to start from; what was found by then is a bound, too.
+        When to stop, counted from the end of the local search; what is proven by then is a bound.
 
     Returns
     -------
@@ -75,14 +77,17 @@ def group_bound(x: Matrix, k: int, seconds: float) -> tuple[float, int]:
 
     Examples
     --------
-    >>> bound, _ = group_bound(np.array([[0.0], [2.0], [8.0], [9.0]]), k=2, seconds=60.0)
+    >>> x = np.array([[0.0], [2.0], [8.0], [9.0]])
+    >>> bound, _ = group_bound(x, k=2, start=np.array([0, 0, 1, 1]), seconds=60.0)
     >>> round(bound, 6)
     2.5
     """
     n = len(x)
     squares = all_squares(np.ascontiguousarray(x))
     near, nearest_sums = _nearest(squares, k)
-    labels = search(x, mdav(x, k), k, iterations=20 * (n // k))
+    if np.bincount(start).min() < k:
+        start = np.zeros(n, dtype=np.int64)
+    labels = search(x, start, k, iterations=20 * (n // k))
     deadline = time.monotonic() + seconds
     programme = _Programme(x)
     programme.add(np.flatnonzero(labels == group) for group in range(labels.max() + 1))

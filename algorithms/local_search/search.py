@@ -5,17 +5,17 @@ import time
 
 import numpy as np
 
-from algorithms.cutting import cut_path, cut_whole
+from algorithms.cutting import cut_published
 from algorithms.local_search.anneal import anneal, dissolve_everywhere
 from algorithms.local_search.divide import split_large
 from algorithms.local_search.groups import Groups, groups_of
 from algorithms.local_search.moves import descend_everywhere
-from algorithms.microaggregation.mdav import mdav
-from algorithms.microaggregation.recut import recut
+from algorithms.local_search.recut import recut
 from algorithms.rounding.grid import Grid
 from algorithms.search.neighbours import neighbours
+from algorithms.search.opposites import cut_all_opposites
 from algorithms.search.pool import centroids_of
-from algorithms.types import Labels, Matrix, Partition, Watch
+from algorithms.types import Labels, Matrix, Watch
 
 HOT, COLD = 0.15, 0.005
 """Temperatures at the start and at the end, in units of what a group loses on average."""
@@ -120,21 +120,24 @@ def _cut_column(x: Matrix, k: int, grid: Grid | None) -> Labels:
     """Group one column: in their order, records are cut at the least loss of all partitions."""
     order = np.argsort(x[:, 0], kind="stable")
     labels = np.empty(len(x), dtype=np.int64)
-    if grid is not None and grid.whole[0]:
-        labels[order] = cut_whole(grid.steps_from_origin(x[order]), k)[0]
-    else:
-        labels[order] = cut_path(x[order], k, grid)[0]
+    labels[order] = cut_published(x[order], k, grid)
     return labels
 
 
 def _split(x: Matrix, labels: Labels, k: int) -> Labels:
-    """Split groups of ``2k`` records or more by MDAV."""
+    """Split groups of ``2k`` records or more into pairs at opposite ends, as MDAV does."""
     large = np.flatnonzero(np.bincount(labels)[labels] >= 2 * k)
     if not large.size:
         return labels
     split = labels.copy()
-    split[large] = len(x) + split_large(x[large], labels[large], k, mdav)
+    split[large] = len(x) + split_large(x[large], labels[large], k, _pairs)
     return _numbered(split)
+
+
+def _pairs(x: Matrix, k: int) -> Labels:
+    pool = cut_all_opposites(x, k)
+    pool.join_nearest()
+    return pool.labels
 
 
 def _descend(
@@ -146,8 +149,8 @@ def _descend(
     """
     best = _descended(groups_of(x, near, labels, k, grid, seed))
     for _ in range(RECUTS if len(x) <= RECUT_ROWS else 0):
-        cut = recut(x, Partition(_numbered(best.labels), k), grid)
-        groups = _descended(groups_of(x, near, cut.labels, k, grid, seed))
+        cut = recut(x, _numbered(best.labels), k, grid)
+        groups = _descended(groups_of(x, near, cut, k, grid, seed))
         before, after = best.costs.sum(), groups.costs.sum()
         if after < before:
             best = groups

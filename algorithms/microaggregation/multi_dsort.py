@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from algorithms.jit import kernel
 from algorithms.microaggregation.method import Method
 from algorithms.microaggregation.ps import cut_ends
-from algorithms.orderings.rank_sum import ranks_of
 from algorithms.search.pool import Pool
 from algorithms.search.scan import COMPACT_BELOW
-from algorithms.types import Labels, Matrix
+from algorithms.types import Integers, Labels, Matrix
 
 BLOCK = 1024
 GONE = -1
@@ -51,6 +50,11 @@ def multi_dsort(x: Matrix, k: int, *, sort: Literal["each_round", "once"] = "eac
     """
     ranking = _Ranking(x, anew=sort == "each_round")
     return cut_ends(x, k, "centroid", ranking.ends)
+
+
+def ranks_of(x: Matrix) -> Integers:
+    """Rank the values of each column from 0 up; equal values by row."""
+    return np.argsort(np.argsort(x, axis=0, kind="stable"), axis=0, kind="stable")
 
 
 class _Ranking:

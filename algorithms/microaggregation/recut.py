@@ -1,8 +1,6 @@
 """Cuts groups anew."""
 
-from algorithms.microaggregation.imhmi import METHOD
-from algorithms.microaggregation.partition import partition
-from algorithms.orderings.groups import chained
+from algorithms.local_search import recut as labels
 from algorithms.rounding.grid import Grid
 from algorithms.types import Matrix, Partition
 
@@ -28,4 +26,4 @@ def recut(x: Matrix, groups: Partition, grid: Grid | None = None) -> Partition:
     >>> recut(x, Partition(np.array([0, 0, 1, 1, 1]), k=2)).labels
     array([0, 0, 0, 1, 1])
     """
-    return partition(x, groups.k, METHOD, order=chained(x, groups.labels), grid=grid)
+    return Partition(labels.recut(x, groups.labels, groups.k, grid), groups.k)

@@ -31,7 +31,7 @@ def _bound(files: Comparison) -> tuple[float, str]:
         return bound, (
             f"by weighted distances; column generation takes at most {LARGEST_TABLE:,} records"
         )
-    certified, made = group_bound(x, k, files.certify_seconds)
+    certified, made = group_bound(x, k, files.classes, files.certify_seconds)
     if certified < bound:
         return bound, (
             f"by weighted distances; column generation reached no better bound in {made} rounds"

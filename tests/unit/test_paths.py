@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms.cutting import cut_path
-from algorithms.orderings.npn import nearest_next, npn
+from algorithms.orderings.npn import npn
 from algorithms.orderings.tsp import _shorten_at, cut_on, lay, neighbours, tsp
 from algorithms.search import tree
+from algorithms.search.paths import nearest_next
 from algorithms.types import Matrix
 from tests.oracles import paths as oracle
 from tests.problems import matrices
