@@ -199,12 +199,12 @@ def _timed(x: Matrix, k: int) -> tuple[float, Labels]:
 @contextmanager
 def trees_from(records: int) -> Iterator[None]:
     """Search through trees where at least so many records are free, and by brute force if not."""
-    few = pool.FEW
-    pool.FEW = records
+    few = pool.FEW_ROWS
+    pool.FEW_ROWS = records
     try:
         yield
     finally:
-        pool.FEW = few
+        pool.FEW_ROWS = few
 
 
 def _warm_up() -> None:

@@ -1,4 +1,4 @@
-"""Cuts groups anew."""
+"""Cuts groups again."""
 
 from algorithms.local_search import recut as labels
 from algorithms.rounding.grid import Grid

@@ -24,7 +24,7 @@ def npn(x: Matrix) -> Order:
     Notes
     -----
     Time about O(n log n) in few dimensions, memory O(n d): a tree finds the nearest record, and
-    gives the one that a search through all would. Deterministic; of equals the lowest row.
+    gives the one that a search through all would. Deterministic; ties go to the lowest row.
 
     Examples
     --------

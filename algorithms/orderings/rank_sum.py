@@ -8,7 +8,7 @@ from algorithms.types import Matrix, Order
 
 
 def rank_sum(x: Matrix) -> Order:
-    """Order the records by the sum of their ranks; of equals the lowest row first.
+    """Order the records by the sum of their ranks; ties go to the lowest row.
 
     Parameters
     ----------

@@ -15,19 +15,19 @@ def nearest_next(x: Matrix, start: int) -> Order:
     path = np.empty(n, dtype=np.int64)
     path[0] = start
     left = np.ones(n, dtype=np.bool_)
-    found, square = np.empty(1, dtype=np.int64), np.empty(1)
+    following, square = np.empty(1, dtype=np.int64), np.empty(1)
     tree = build(x, np.arange(n))
-    held = n
+    indexed = n
     for step in range(1, n):
         left[path[step - 1]] = False
-        if 2 * (n - step) < held:
+        if 2 * (n - step) < indexed:
             # too many leaves are nearly empty
             tree = build(x, np.flatnonzero(left))
-            held = n - step
+            indexed = n - step
         else:
             remove(tree, path[step - 1])
-        nearest(tree, x[path[step - 1]], found, square)
-        path[step] = found[0]
+        nearest(tree, x[path[step - 1]], following, square)
+        path[step] = following[0]
     return path
 
 
@@ -57,9 +57,9 @@ def walk_inside(
     for group in groups:
         first = ends[group - 1] if group > 0 else 0
         left = members[first : ends[group]].copy()
-        for held in range(left.size, 0, -1):
+        for count in range(left.size, 0, -1):
             best, least = np.int64(0), np.inf
-            for i in range(held):
+            for i in range(count):
                 distance = 0.0
                 for j in range(x.shape[1]):
                     distance += (x[left[i], j] - x[last, j]) ** 2
@@ -70,5 +70,5 @@ def walk_inside(
             last = left[best]
             order[place] = last
             place += 1
-            for i in range(best, held - 1):
+            for i in range(best, count - 1):
                 left[i] = left[i + 1]

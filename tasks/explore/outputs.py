@@ -8,7 +8,6 @@ from typing import Any
 import yaml
 
 from algorithms.errors import RefusedError
-from algorithms.measures import MEASURES
 from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, best, recommendation
 from tasks.explore.table import csv_of
@@ -63,12 +62,6 @@ def write_choice(cells: Sequence[Cell], spec: ReleaseSpec, source: Path, target:
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     make_folder(target.absolute().parent, "the folder of the spec")
     _replace(target, f"{reason}\n{text}".encode())
-
-
-def measured_names(cells: Sequence[Cell]) -> list[str]:
-    """List the measures that some choice has."""
-    known = {name for cell in cells if cell.evaluation for name in cell.evaluation.measures}
-    return [name for name in MEASURES if name in known]
 
 
 def _replace(path: Path, content: bytes) -> None:

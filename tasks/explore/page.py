@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from algorithms.measures import MEASURES
 from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, best, front, recommendation
-from tasks.explore.outputs import measured_names
+from tasks.explore.table import measured_names
 from tasks.reporting import page
 
 MAIN = ("il", "rounding", "dld", "within_records", "reidentified_best", "il_over_bound")

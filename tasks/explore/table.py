@@ -34,6 +34,12 @@ def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     ]
 
 
+def measured_names(cells: Sequence[Cell]) -> list[str]:
+    """List the measures that some choice has."""
+    known = {name for cell in cells if cell.evaluation for name in cell.evaluation.measures}
+    return [name for name in MEASURES if name in known]
+
+
 def csv_of(cells: Sequence[Cell]) -> str:
     """Write the rows as CSV."""
     text = io.StringIO()

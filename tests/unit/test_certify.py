@@ -134,16 +134,16 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_work(
 ) -> None:
     x = np.random.default_rng(1).normal(size=(12 if COMPILED else 8, 2))
     full, _ = group_bound(x, 3, mdav(x, 3), LONG)
-    monkeypatch.setattr(column_generation, "WORK", 1)
+    monkeypatch.setattr(column_generation, "FIRST_WORK", 1)
     assert group_bound(x, 3, mdav(x, 3), LONG)[0] == pytest.approx(full, rel=2e-4)
-    monkeypatch.setattr(column_generation, "MOST", 1)
+    monkeypatch.setattr(column_generation, "MOST_WORK", 1)
     assert 0.0 < group_bound(x, 3, mdav(x, 3), LONG)[0] <= full * (1.0 + 2e-4)
 
 
 def test_groups_that_are_not_guessed_are_found_by_search(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(1).normal(size=(12 if COMPILED else 8, 2))
     full, few = group_bound(x, 3, mdav(x, 3), LONG)
-    monkeypatch.setattr(column_generation, "PATIENCE", 0)
+    monkeypatch.setattr(column_generation, "FAILED_GUESSES", 0)
     found, more = group_bound(x, 3, mdav(x, 3), LONG)
     assert found == pytest.approx(full, rel=2e-4)
     assert more > few
