@@ -1,6 +1,6 @@
 """Cuts groups again."""
 
-from algorithms.local_search import recut as labels
+from algorithms.local_search.recut import recut as recut_labels
 from algorithms.rounding.grid import Grid
 from algorithms.types import Matrix, Partition
 
@@ -26,4 +26,4 @@ def recut(x: Matrix, groups: Partition, grid: Grid | None = None) -> Partition:
     >>> recut(x, Partition(np.array([0, 0, 1, 1, 1]), k=2)).labels
     array([0, 0, 0, 1, 1])
     """
-    return Partition(labels.recut(x, groups.labels, groups.k, grid), groups.k)
+    return Partition(recut_labels(x, groups.labels, groups.k, grid), groups.k)
