@@ -5,7 +5,7 @@ records before ``e``, and ``k <= m < 2k``: a larger group could be cut in two at
 
     cost[e] = min over m of cost[e - m] + loss of the m records before e,
 
-where the first of equals is the largest group. Only differences between the last ``2k`` costs
+where ties go to the largest group. Only differences between the last ``2k`` costs
 matter, and all kernels keep costs relative to one of those: what a long path adds up to does not
 take digits from the choice that is made at its end.
 """
@@ -61,7 +61,7 @@ def cut_path(x: Matrix, k: int, grid: Grid | None = None) -> tuple[Labels, float
     labels : Labels of shape (n,)
         Group of each row, numbered along the path.
     loss : float
-        Sum of squared distances to what represents each group.
+        Sum of squared distances to the published average of each group.
 
     Notes
     -----
@@ -127,6 +127,16 @@ def cut_whole(values: Integers, k: int) -> tuple[Labels, int]:
     return follow(sizes), sum(int(loss) for loss in losses.tolist())
 
 
+def cut_published(x: Matrix, k: int, grid: Grid | None = None) -> Labels:
+    """Cut the rows of ``x``, as they come, so that what will be published loses least.
+
+    One column of whole numbers is cut exactly by `cut_whole`, anything else by `cut_path`.
+    """
+    if grid is not None and x.shape[1] == 1 and grid.whole[0]:
+        return cut_whole(grid.steps_from_origin(x), k)[0]
+    return cut_path(x, k, grid)[0]
+
+
 def _columns_after_padding(x: Matrix | Integers, k: int) -> Matrix:
     """Lay out columns one after the other, with room for groups that would start too early."""
     reach = 2 * k - 1
@@ -163,7 +173,7 @@ def _unbounded_loss(values: Integers, labels: Labels) -> int:
 
 @kernel
 def cut_real(columns: Matrix, k: int, origin: Matrix, step: Matrix, sizes: Sizes) -> Matrix:
-    """Find the best last group before every place; return what the least loss adds up from.
+    """Find the best last group before every place; return the parts whose sum is the least loss.
 
     A group is represented by its average, in columns with a step by the nearest point of the grid.
     Values are taken from that of the last record, so that digits they share are not carried along.
@@ -175,7 +185,7 @@ def cut_real(columns: Matrix, k: int, origin: Matrix, step: Matrix, sizes: Sizes
     mean, sse = np.empty(LANES), np.empty(LANES)
     parts = np.zeros(n // LANES + 2)
     for start in range(0, n, LANES):
-        held = min(LANES, n - start)
+        lanes = min(LANES, n - start)
         losses[:] = 0.0
         for j in range(len(columns)):
             last = columns[j, start + reach :]
@@ -184,19 +194,19 @@ def cut_real(columns: Matrix, k: int, origin: Matrix, step: Matrix, sizes: Sizes
             for m in range(1, 2 * k):
                 joining = columns[j, start + reach + 1 - m :]
                 share, shrink = 1.0 / m, (m - 1) / m
-                for i in range(held):
+                for i in range(lanes):
                     difference = (joining[i] - last[i]) - mean[i]
                     mean[i] += difference * share
                     sse[i] += difference * difference * shrink
                 if m < k:
                     continue
                 loss = losses[reach - m]
-                for i in range(held):
+                for i in range(lanes):
                     loss[i] += sse[i]
                 if step[j] > 0.0:
-                    for i in range(held):
+                    for i in range(lanes):
                         loss[i] += m * off_grid(mean[i] + (last[i] - origin[j]), step[j])
-        parts[start // LANES] = _choose(cost, losses, held, sizes[start + 1 :])
+        parts[start // LANES] = _choose(cost, losses, lanes, sizes[start + 1 :])
     parts[-1] = cost[reach - 1]
     return parts
 
@@ -223,7 +233,7 @@ def cut_lanes(columns: Matrix, k: int, sizes: Sizes) -> Matrix:
     sums, squares = np.empty(LANES), np.empty(LANES)
     parts = np.zeros(n // LANES + 2)
     for start in range(0, n, LANES):
-        held = min(LANES, n - start)
+        lanes = min(LANES, n - start)
         losses[:] = 0.0
         for j in range(len(columns)):
             last = columns[j, start + reach :]
@@ -231,7 +241,7 @@ def cut_lanes(columns: Matrix, k: int, sizes: Sizes) -> Matrix:
             squares[:] = 0.0
             for m in range(1, 2 * k):
                 joining = columns[j, start + reach + 1 - m :]
-                for i in range(held):
+                for i in range(lanes):
                     difference = joining[i] - last[i]
                     sums[i] += difference
                     squares[i] += difference * difference
@@ -239,10 +249,10 @@ def cut_lanes(columns: Matrix, k: int, sizes: Sizes) -> Matrix:
                     continue
                 loss = losses[reach - m]
                 share = 1.0 / m
-                for i in range(held):
+                for i in range(lanes):
                     centroid = np.rint(sums[i] * share)
                     loss[i] += squares[i] - centroid * (2 * sums[i] - m * centroid)
-        parts[start // LANES] = _choose(cost, losses, held, sizes[start + 1 :])
+        parts[start // LANES] = _choose(cost, losses, lanes, sizes[start + 1 :])
     parts[-1] = cost[reach - 1]
     return parts
 
@@ -256,15 +266,15 @@ def _no_cost(k: int) -> Matrix:
 
 
 @kernel
-def _choose(cost: Matrix, losses: Matrix, held: int, sizes: Sizes) -> float:
-    """Choose the best last group in each lane; return what is taken off all costs afterwards.
+def _choose(cost: Matrix, losses: Matrix, lanes: int, sizes: Sizes) -> float:
+    """Choose the best last group in each lane; return the amount then taken off all costs.
 
-    The first row of ``losses`` is of the largest groups. The costs of the last places become those
-    of the places before the next lanes.
+    The first row of ``losses`` belongs to the largest groups. The costs of the last places become
+    those of the places before the next lanes.
     """
     k = len(losses)
     reach = 2 * k - 1
-    for i in range(held):
+    for i in range(lanes):
         before = cost[i : i + k]
         best, row = np.inf, 0
         for j in range(k):
@@ -275,9 +285,9 @@ def _choose(cost: Matrix, losses: Matrix, held: int, sizes: Sizes) -> float:
         sizes[i] = reach - row
         cost[i + reach] = best
     # never infinite: the place before the first record is among these, or a group fits after it
-    base: float = cost[held : held + reach].min()
+    base: float = cost[lanes : lanes + reach].min()
     for i in range(reach):
-        cost[i] = cost[held + i] - base
+        cost[i] = cost[lanes + i] - base
     return base
 
 

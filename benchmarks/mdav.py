@@ -22,8 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms.microaggregation.mdav import cut_opposites, mdav
+from algorithms.microaggregation.mdav import mdav
 from algorithms.search import pool
+from algorithms.search.opposites import cut_opposites
 from algorithms.search.scan import COMPACT_BELOW
 from algorithms.types import Labels, Matrix
 from benchmarks.tables import KINDS, awkward, heavy_tailed
@@ -198,12 +199,12 @@ def _timed(x: Matrix, k: int) -> tuple[float, Labels]:
 @contextmanager
 def trees_from(records: int) -> Iterator[None]:
     """Search through trees where at least so many records are free, and by brute force if not."""
-    few = pool.FEW
-    pool.FEW = records
+    few = pool.FEW_ROWS
+    pool.FEW_ROWS = records
     try:
         yield
     finally:
-        pool.FEW = few
+        pool.FEW_ROWS = few
 
 
 def _warm_up() -> None:

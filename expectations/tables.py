@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from algorithms.table import Codes, Table
 from algorithms.types import Integers
-from expectations.kinds import kind_of
 from expectations.request.spec import Columns
+from expectations.suites.kinds import kind_of
 
 
 def read_table(source: pa.Table, columns: Columns) -> Table:

@@ -28,5 +28,7 @@ def judge(masked: Masked, evaluation: Evaluation, spec: ReleaseSpec) -> Judgemen
 
     frame = frame_of(arrow_of(masked.published, spec.columns.published))
     approval = Approval(evaluation, spec.gate, spec.microaggregation.k, digest_of(frame))
-    findings = require(output_suite(spec, masked.original), frame, ContractError)
+    carried = frame_of(arrow_of(masked.original, spec.columns.untouched))
+    digests = {name: digest_of(carried[[name]]) for name in carried.columns}
+    findings = require(output_suite(spec, masked.original, digests), frame, ContractError)
     return Judgement(approval, findings)

@@ -6,8 +6,8 @@ from algorithms.jit import kernel
 from algorithms.search.neighbours import nearest_rows
 from algorithms.types import Labels, Matrix
 
-CANDIDATES = 2**22
-"""Neighbours looked at altogether: all of some 2,000 rows, 41 of each of 100,000."""
+NEIGHBOURS_IN_ALL = 2**22
+"""Neighbours looked at altogether: all of some 2,000 rows, 41 of each of 100,000 rows."""
 
 
 def neighbour_bound(x: Matrix, k: int) -> float:
@@ -74,21 +74,21 @@ def weighted_bound(x: Matrix, k: int, *, rounds: int = 400, neighbours: int | No
 
     Notes
     -----
-    As in the neighbour bound, yet of the squared distance c_ij of a pair row i bears w_ij c_ij and
-    row j the rest; any shares that are not negative prove a bound, and an outlier had better bear
-    the most. The best shares solve a linear programme, whose dual has one potential y_i >= 0 per
+    As in the neighbour bound, but row i bears w_ij c_ij of the squared distance c_ij of a pair and
+    row j the rest; any shares that are not negative prove a bound, and it is best if an outlier
+    bears most. The best shares solve a linear programme, whose dual has one potential y_i >= 0 per
     row. Potentials stand for the shares w_ij = 1/2 + (y_i - y_j) / (2 c_ij), cut to [0, 1]. With
     these row i bears at least y_i of each pair, except for pairs with c_ij < y_i + y_j, whose rows
-    together lack the difference. That proves, for whatever y::
+    together lack the difference. That proves, for any y::
 
         ((k - 1) sum over rows of y_i - sum over pairs of max(y_i + y_j - c_ij, 0)) / k
 
     which is the dual's objective. A subgradient ascent of a fixed number of steps improves it. No
-    potential need exceed the squared distance to the (k - 1)-th neighbour, and none is let exceed
-    half of that to the last neighbour looked at: no pair beyond those can then lack anything.
+    potential need exceed the squared distance to the (k - 1)-th neighbour, and none may exceed
+    half of that to the last neighbour looked at: then no pair beyond those can lack anything.
 
-    Time that of the search for ``neighbours`` neighbours, of which those at twice the squared
-    distance of the (k - 1)-th are of no use and not sought, and O(n k) or so per round. Memory
+    Time that of the search for ``neighbours`` neighbours, except for those at twice the
+    squared distance of the (k - 1)-th, which are of no use, and O(n k) or so per round. Memory
     O(n (d + neighbours)) at worst. The order of the rows is without effect, to the last digit.
 
     Examples
@@ -102,7 +102,7 @@ def weighted_bound(x: Matrix, k: int, *, rounds: int = 400, neighbours: int | No
     x = _few_copies(x, k)
     n = len(x)
     if neighbours is None:
-        neighbours = max(5 * k, CANDIDATES // n)
+        neighbours = max(5 * k, NEIGHBOURS_IN_ALL // n)
     count = min(max(neighbours, k - 1), n) + 1
     equal_shares, highest = np.empty(n), np.empty(n)
     blocks = []

@@ -1,4 +1,4 @@
-"""Finds groups that cost less than the prices of their rows, or shows that there are none."""
+"""Finds groups that cost less than the prices of their rows, or proves that there are none."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from algorithms.jit import kernel
 from algorithms.types import Labels, Matrix
 
 TINY = 1e-9
-"""What no group is sought for."""
+"""Shortfalls below this are ignored."""
 
 STARTS = 8
-"""Neighbours with each of which a row begins a group, when groups are guessed."""
+"""Neighbours that a row begins a group with, one at a time, when groups are guessed."""
 
 
 @kernel
@@ -34,8 +34,9 @@ def guess(
 ) -> None:
     """Form groups around each row, and keep the one that falls short of its prices most.
 
-    A group begins with the row and one of its neighbours, and takes what adds least, again and
-    again. It is written to ``members``, and its size, or 0 if none falls short, to ``sizes``.
+    A group begins with the row and one of its neighbours, and takes the row that adds least, one
+    after the other. It is written to ``members``, and its size, or 0 if none falls short, to
+    ``sizes``.
     """
     n, width = near.shape
     cross = np.empty(width)
@@ -81,7 +82,7 @@ def answer(
     root: int,
     group: Labels,
 ) -> tuple[int, float, float]:
-    """Find the group that falls short most of those that a row answers for.
+    """Find the group with the largest shortfall among those that a row answers for.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def answer(
     found : float
         By how much it costs less than its prices, as a negative number.
     proven : float
-        By how much a group costs less at the most, be it one that was not looked at.
+        A bound on how much less any group costs, including those that were not looked at.
     """
     n = squares.shape[0]
     candidates = np.empty(n, dtype=np.int64)
@@ -145,7 +146,7 @@ def _promising(
     candidates: Labels,
     best: float,
 ) -> Labels:
-    """Keep the candidates that do with the best others, sorted by what each adds at least."""
+    """Keep the candidates that pay with the best others, sorted by the least that each adds."""
     values = np.empty(candidates.size)
     for i in range(candidates.size):
         row = candidates[i]
@@ -174,15 +175,15 @@ def _branch(
     """Search the groups of one size for which a row answers, by branch and bound.
 
     A set of rows is completed by others. Those that cannot belong to a group that falls short by
-    more than ``known`` are struck off; of the rest, sorted by what each adds at least, one joins
-    after the other, with those behind it to follow.
+    more than ``known`` are struck off; the rest, sorted by the least that each adds, join one after
+    the other, each with those behind it to follow.
 
     Returns
     -------
     found : float
-        The least shortfall; that group is in ``chosen``. 0 if there is none.
+        The least shortfall, whose group is in ``chosen``; 0 if no group falls short.
     unseen : float
-        A bound on what was not looked at.
+        A bound on the shortfall of the groups that were not looked at.
     """
     size = chosen.size
     count = order.size
@@ -199,7 +200,7 @@ def _branch(
             pairs[i, j] = squares[order[i], order[j]]
     group = np.empty(size, dtype=np.int64)
     group[0] = root
-    # what follows is kept for each number of rows in the set
+    # one entry for each number of rows in the set
     rows = np.empty((size, count), dtype=np.int64)
     cross = np.empty((size, count))
     values = np.empty((size, count))
@@ -288,12 +289,12 @@ def _narrow(
         before = length - length // 5
         for a in range(length):
             row = rows[a]
-            held = 0
+            count = 0
             for b in range(length):
                 if b != a:
-                    held = _keep(nearest, held, wanted - 1, pairs[row, rows[b]])
+                    count = _keep(nearest, count, wanted - 1, pairs[row, rows[b]])
             total = cross[a]
-            for i in range(held):
+            for i in range(count):
                 total += nearest[i] / 2.0
             values[a] = total / size - price[row]
             _keep(lowest, min(a, wanted), wanted, values[a])
@@ -321,20 +322,20 @@ def _narrow(
 
 
 @kernel
-def _keep(smallest: Matrix, held: int, most: int, value: float) -> int:
+def _keep(smallest: Matrix, count: int, most: int, value: float) -> int:
     """Put a value among the ``most`` smallest, in their order; return how many there are."""
-    if held < most:
-        slot = held
-        held += 1
+    if count < most:
+        slot = count
+        count += 1
     elif most > 0 and value < smallest[most - 1]:
         slot = most - 1
     else:
-        return held
+        return count
     while slot > 0 and smallest[slot - 1] > value:
         smallest[slot] = smallest[slot - 1]
         slot -= 1
     smallest[slot] = value
-    return held
+    return count
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Rounds of ruin and recreate, of which those are kept that save something, or lose little."""
+"""Rounds of ruin and recreate; those that save something or lose little are kept."""
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from algorithms.local_search.moves import descend
 from algorithms.local_search.rebuild import recreate, ruin
 
 ALONE, FEWER, BLINK = 0.05, 0.15, 0.1
-"""How often one group alone is dissolved, how often one group less is formed than could be, and how
-often a record is overlooked."""
+"""Probabilities that one group alone is dissolved, that one group fewer is formed than could be,
+and that a record is overlooked."""
 
 
 @kernel
 def anneal(groups: Groups, rounds: int, temperature: float) -> None:
-    """Do some rounds; one that loses more is kept with the probability exp(-loss / temperature)."""
+    """Do some rounds; one that loses more is kept with probability exp(-loss / temperature)."""
     for _ in range(rounds):
         begin(groups)
         _ruin_some(groups)
@@ -42,9 +42,9 @@ def anneal(groups: Groups, rounds: int, temperature: float) -> None:
 
 @kernel
 def dissolve_everywhere(groups: Groups) -> None:
-    """Dissolve groups whose records had better join others, among those above the average loss.
+    """Dissolve each group with a loss above the average, where its records fit better elsewhere.
 
-    The others could save little, and are many.
+    The other groups are many and could save little.
     """
     average = groups.costs.sum() / np.count_nonzero(groups.sizes)
     for group in range(groups.sizes.size):
@@ -59,7 +59,7 @@ def dissolve_everywhere(groups: Groups) -> None:
 
 @kernel
 def _ruin_some(groups: Groups) -> None:
-    """Dissolve the group of any record, and some around it."""
+    """Dissolve the group of a random record, and some groups around it."""
     row = np.int64(draw(groups) * groups.labels.size)
     wanted = 1 if draw(groups) < ALONE else 2 + int(draw(groups) * (TOGETHER - 1))
     ruin(groups, groups.labels[row])
@@ -74,7 +74,7 @@ def _ruin_some(groups: Groups) -> None:
 
 @kernel
 def _recreated(groups: Groups, wanted: Number, blink: float) -> bool:
-    """Group free records anew, and make moves with them; tell whether it could."""
+    """Group free records again and make moves with them; return whether that was possible."""
     if not recreate(groups, wanted, blink):
         return False
     for entry in range(groups.counts[TOUCHED]):

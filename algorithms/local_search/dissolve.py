@@ -11,7 +11,7 @@ from algorithms.types import Labels, Matrix
 def dissolve_and_split(
     x: Matrix, labels: Labels, k: int, split: Split, largest: int | None = None
 ) -> Labels:
-    """Dissolve groups whose members fit better elsewhere, then split what grew past ``2k - 1``.
+    """Dissolve groups whose members fit better elsewhere, then split groups of ``2k`` rows or more.
 
     Groups are visited by decreasing sum of squares, as they were at the start. The members of a
     group are sent to the nearest other centroids, as those stand before the trial; if that lowers
@@ -69,7 +69,7 @@ def dissolve(x: Matrix, labels: Labels, centroids: Matrix, sizes: Labels, larges
                 change -= difference * difference
         if not possible:
             continue
-        # what the groups that take members in gain, each with all that come to it
+        # the rise in each group that takes members in, with all that come to it
         arriving = goals[members]
         for goal in np.unique(arriving):
             came = members[arriving == goal]

@@ -1,4 +1,4 @@
-"""Dividing groups that are large enough for two: once each, or over and over."""
+"""Divides groups that are large enough for two: once each, or until none is left."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Split = Callable[[Matrix, int], Labels]
 
 
 def split_large(x: Matrix, groups: Labels, k: int, split: Split) -> Labels:
-    """Split every group of ``2k`` rows or more, and number all groups anew."""
+    """Split every group of ``2k`` rows or more, and number all groups from 0."""
     labels = np.empty(len(x), dtype=np.int64)
     count = 0
     for group in np.unique(groups):
@@ -23,7 +23,7 @@ def split_large(x: Matrix, groups: Labels, k: int, split: Split) -> Labels:
 
 
 def split_until_small(x: Matrix, k: int, split: Split) -> Labels:
-    """Split the rows of ``x``, and what comes of that, until no group holds ``2k`` rows."""
+    """Split the rows of ``x``, and the parts again, until no group holds ``2k`` rows."""
     labels = np.zeros(len(x), dtype=np.int64)
     count = 1
     large = [np.arange(len(x))] if len(x) >= 2 * k else []

@@ -1,7 +1,7 @@
-"""Groups that change: their members, their averages and what they lose, and the way back.
+"""Groups that change: their members, averages and losses, and a journal to undo changes.
 
-A round of changes is kept in a journal until it is known whether it pays; if not, the groups are
-put back as they were. Whatever is known of a group is computed anew from its members when these
+A journal holds the groups that a round changes, as they were before; if the round does not pay, it
+puts them back. The average and the loss of a group are recomputed from its members whenever these
 change, so that no rounding error outlives a move.
 """
 
@@ -15,10 +15,10 @@ from algorithms.rounding.grid import Grid
 from algorithms.types import Labels, Mask, Matrix
 
 JOURNAL = 64
-"""Groups that may change in one round."""
+"""Most groups that may change in one round."""
 
 TOGETHER = 6
-"""Groups that are dissolved in one round, at the most."""
+"""Most groups that are dissolved in one round."""
 
 ROUND, TOUCHED, SPARE, RUINED, FREE, FIRST, WAITING, SOUGHT, RANDOM, RANDOM_TOO = range(10)
 """Places of ``Groups.counts``."""
@@ -27,7 +27,7 @@ K, ROUNDED = range(2)
 """Places of ``Groups.facts``."""
 
 Number = int | np.int64
-"""A group; typed as it is in an array, for a kernel is compiled once for each type it is given."""
+"""The number of a group; typed as in an array, since a kernel is compiled for each type it gets."""
 
 
 class Groups(NamedTuple):
@@ -48,11 +48,11 @@ class Groups(NamedTuple):
     away : Matrix of shape (n,)
         Squared distance of each record from the average of its group.
     members, sizes : Labels of shape (groups, 2k) and (groups,)
-        The records of each group, and how many they are; none where a number is not used.
+        The records of each group, and how many there are; 0 where a number is not used.
     centres : Matrix of shape (groups, d)
         Averages.
     costs, rounding : Matrix of shape (groups,)
-        What each group loses if it is published, and the part of it that rounding makes.
+        The loss of each group when it is published, and the part of it due to rounding.
     spare : Labels of shape (groups,)
         Numbers that are not used.
     marks, seen : Labels of shape (groups,)
@@ -60,7 +60,7 @@ class Groups(NamedTuple):
     touched, kept_sizes, kept : Labels of shape (JOURNAL,), (JOURNAL,) and (JOURNAL, 2k)
         The groups that changed in this round, and their members before it.
     before : Matrix of shape (1,)
-        What those lost before.
+        Their loss before this round.
     ruined, free : Labels of shape (2 TOGETHER,) and (2k TOGETHER,)
         Numbers of groups that are dissolved, and their records.
     queue, queued : Labels and Mask of shape (n,)
@@ -149,7 +149,7 @@ def fill(groups: Groups) -> None:
             groups.spare[groups.counts[SPARE]] = group
             groups.counts[SPARE] += 1
         else:
-            settle(groups, group)
+            recompute(groups, group)
 
 
 @kernel
@@ -163,8 +163,8 @@ def squared(a: Matrix, i: int, b: Matrix, j: Number) -> float:
 
 
 @kernel
-def settle(groups: Groups, group: Number) -> None:
-    """Compute the average of a group, and what it loses."""
+def recompute(groups: Groups, group: Number) -> None:
+    """Compute the average of a group, and its loss."""
     size = groups.sizes[group]
     members, centres = groups.members, groups.centres
     for c in range(centres.shape[1]):
@@ -188,7 +188,7 @@ def settle(groups: Groups, group: Number) -> None:
 
 @kernel
 def join(groups: Groups, row: Number, group: Number) -> None:
-    """Add a record to a group; its average is not computed yet."""
+    """Add a record to a group, without computing its average."""
     place = groups.sizes[group]
     groups.members[group, place] = row
     groups.places[row] = place
@@ -198,7 +198,7 @@ def join(groups: Groups, row: Number, group: Number) -> None:
 
 @kernel
 def leave(groups: Groups, row: Number) -> None:
-    """Take a record out of its group; the average of that is not computed yet."""
+    """Take a record out of its group, without computing the average of that group."""
     group, place = groups.labels[row], groups.places[row]
     last = groups.members[group, groups.sizes[group] - 1]
     groups.members[group, place] = last
@@ -242,7 +242,7 @@ def fresh(groups: Groups) -> int:
 
 @kernel
 def change(groups: Groups) -> float:
-    """Measure how much more is lost than before this round."""
+    """Measure the change of the loss in this round."""
     lost: float = -groups.before[0]
     for entry in range(groups.counts[TOUCHED]):
         lost += groups.costs[groups.touched[entry]]
@@ -251,7 +251,7 @@ def change(groups: Groups) -> float:
 
 @kernel
 def close(groups: Groups, keep: bool) -> None:
-    """End a round: keep what was changed, or put all groups back as they were."""
+    """End a round: keep its changes, or put all groups back as they were."""
     for entry in range(groups.counts[TOUCHED]):
         group = groups.touched[entry]
         if not keep:
@@ -259,7 +259,7 @@ def close(groups: Groups, keep: bool) -> None:
             for i in range(groups.kept_sizes[entry]):
                 join(groups, groups.kept[entry, i], group)
             if groups.sizes[group] > 0:
-                settle(groups, group)
+                recompute(groups, group)
         if groups.sizes[group] == 0:
             groups.costs[group] = 0.0
             groups.spare[groups.counts[SPARE]] = group
@@ -268,7 +268,7 @@ def close(groups: Groups, keep: bool) -> None:
 
 @kernel
 def enqueue(groups: Groups, row: int) -> None:
-    """Let a move be sought for a record."""
+    """Put a record into the queue of those that a move is sought for."""
     if not groups.queued[row]:
         place = groups.counts[FIRST] + groups.counts[WAITING]
         groups.queue[place % groups.queue.size] = row

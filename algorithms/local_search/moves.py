@@ -1,7 +1,7 @@
 """Single moves: a record goes to another group, or two records exchange their groups.
 
-What a move changes follows from the averages in one pass over the columns. With m members and the
-average c, a group that x joins loses m / (m + 1) |x - c|² more, one that x leaves m / (m - 1)
+The change of the loss follows from the averages in one pass over the columns. With m members and
+the average c, a group that x joins loses m / (m + 1) |x - c|² more, one that x leaves m / (m - 1)
 |x - c|² less, and one where y takes the place of x loses |y - c|² - |x - c|² - |y - x|² / m more.
 """
 
@@ -24,7 +24,7 @@ from algorithms.local_search.groups import (
     enqueue,
     join,
     leave,
-    settle,
+    recompute,
     squared,
     touch,
 )
@@ -32,17 +32,17 @@ from algorithms.local_search.rebuild import divide
 
 TOLERANCE = 1e-9
 NOTHING = 1e-15
-"""A move must save this part of what two groups lose, and this: less could be a rounding error."""
+"""A move must save this share of the loss of both groups plus this: less could be rounding."""
 
 NOBODY = np.int64(-1)
 
 
 @kernel
 def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
-    """Find the move of a record that saves most: the change, the group, and the record it is for.
+    """Find the move of a record that saves most: its change of the loss, its group, its partner.
 
-    Groups are those of its nearest records. A record that moves without an exchange is for nobody;
-    without a move that saves anything, the group is its own.
+    Groups are those of its nearest records. A move without an exchange has the partner ``NOBODY``;
+    if no move saves anything, the group is its own.
     """
     k = groups.facts[K]
     home = groups.labels[row]
@@ -80,7 +80,7 @@ def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
             other = groups.members[group, i]
             theirs = groups.away[other]
             root = np.sqrt(theirs)
-            # by the triangle inequality, from averages to what two records have between them
+            # the triangle inequality bounds the distance between two records by the averages
             across = max(apart - root, 0.0)
             if base - theirs + across * across - share * (reach + root) ** 2 - slack >= best:
                 continue
@@ -106,7 +106,7 @@ def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
 def _rounding(
     groups: Groups, group: int, row: int, sign: float, other: int, other_sign: float
 ) -> float:
-    """Measure what rounding would lose in a group after records joined (1) or left it (-1)."""
+    """Measure the loss by rounding in a group after records joined (1) or left it (-1)."""
     size = groups.sizes[group]
     after = size + sign + other_sign
     total: float = 0.0
@@ -130,8 +130,8 @@ def move(groups: Groups, row: int, group: Number, partner: Number) -> None:
         leave(groups, partner)
         join(groups, partner, home)
     join(groups, row, group)
-    settle(groups, home)
-    settle(groups, group)
+    recompute(groups, home)
+    recompute(groups, group)
     other = group
     if groups.sizes[group] == 2 * groups.facts[K]:
         other = divide(groups, group)
@@ -142,7 +142,7 @@ def move(groups: Groups, row: int, group: Number, partner: Number) -> None:
 
 @kernel
 def descend(groups: Groups) -> None:
-    """Make the best move of each record in the queue until there is none, or the journal full."""
+    """Make the best move of each record in the queue until it is empty or the journal is full."""
     while groups.counts[WAITING] > 0:
         row = dequeue(groups)
         if groups.counts[TOUCHED] > JOURNAL - 4:

@@ -1,4 +1,4 @@
-"""Ruin and recreate: groups are dissolved, and their records grouped anew."""
+"""Ruin and recreate: groups are dissolved, and their records grouped again."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from algorithms.local_search.groups import (
     draw,
     fresh,
     join,
-    settle,
+    recompute,
     squared,
     touch,
 )
@@ -24,11 +24,11 @@ from algorithms.local_search.groups import (
 def ruin(groups: Groups, group: Number) -> None:
     """Dissolve a group: its number and its records are free."""
     touch(groups, group)
-    held = groups.counts[FREE]
+    free = groups.counts[FREE]
     for i in range(groups.sizes[group]):
-        groups.free[held + i] = groups.members[group, i]
+        groups.free[free + i] = groups.members[group, i]
     groups.ruined[groups.counts[RUINED]] = group
-    groups.counts[FREE] = held + groups.sizes[group]
+    groups.counts[FREE] = free + groups.sizes[group]
     groups.counts[RUINED] += 1
     groups.sizes[group] = 0
     groups.costs[group] = 0.0
@@ -37,11 +37,12 @@ def ruin(groups: Groups, group: Number) -> None:
 
 @kernel
 def recreate(groups: Groups, wanted: Number, blink: float) -> bool:
-    """Form ``wanted`` groups of ``k`` free records; the rest joins groups. Tell whether it could.
+    """Form ``wanted`` groups of ``k`` free records; the rest joins groups, if there is room.
 
-    A group forms around any free record or, as in MDAV, around the one farthest from their average,
-    and takes those nearest to its own average, of which it overlooks the share ``blink``. Without
-    that, nothing is left to chance.
+    A group forms around a random free record or, as in MDAV, around the one farthest from their
+    average, and takes the records nearest to its own average, except for a share ``blink`` that it
+    overlooks. With ``blink`` 0 the result is deterministic. Returns whether all records found a
+    group.
     """
     count = groups.counts[RUINED]
     for formed in range(wanted):
@@ -61,15 +62,15 @@ def recreate(groups: Groups, wanted: Number, blink: float) -> bool:
 
 @kernel
 def _outermost(groups: Groups, group: int) -> int:
-    """Find the free record that is farthest from their average."""
-    held = groups.counts[FREE]
+    """Find the free record farthest from the average of all free records."""
+    free = groups.counts[FREE]
     for c in range(groups.centres.shape[1]):
         total = 0.0
-        for i in range(held):
+        for i in range(free):
             total += groups.x[groups.free[i], c]
-        groups.centres[group, c] = total / held
+        groups.centres[group, c] = total / free
     best, most = 0, -1.0
-    for i in range(held):
+    for i in range(free):
         away = squared(groups.x, groups.free[i], groups.centres, group)
         if away > most:
             best, most = i, away
@@ -95,7 +96,7 @@ def _grow(groups: Groups, group: int, seed: int, blink: float) -> None:
             away = squared(groups.x, groups.free[i], groups.centres, group)
             if away < least:
                 place, least = i, away
-    settle(groups, group)
+    recompute(groups, group)
 
 
 @kernel
@@ -114,7 +115,7 @@ def _insert(groups: Groups, row: int, formed: Number) -> bool:
         return False
     touch(groups, best)
     join(groups, row, best)
-    settle(groups, best)
+    recompute(groups, best)
     return True
 
 

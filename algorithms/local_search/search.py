@@ -5,15 +5,15 @@ import time
 
 import numpy as np
 
-from algorithms.cutting import cut_path, cut_whole
+from algorithms.cutting import cut_published
 from algorithms.local_search.anneal import anneal, dissolve_everywhere
 from algorithms.local_search.divide import split_large
 from algorithms.local_search.groups import Groups, groups_of
 from algorithms.local_search.moves import descend_everywhere
 from algorithms.local_search.recut import recut
-from algorithms.microaggregation.mdav import mdav
 from algorithms.rounding.grid import Grid
 from algorithms.search.neighbours import neighbours
+from algorithms.search.opposites import cut_all_opposites
 from algorithms.search.pool import centroids_of
 from algorithms.types import Labels, Matrix, Watch
 
@@ -26,8 +26,8 @@ SLICE = 256
 RECUTS = 5
 RECUT_GAIN = 0.01
 RECUT_ROWS = 50_000
-"""How often groups are cut anew before the annealing, what part that must save to be done again,
-and the most records for which it is done at all: a path through more takes too long."""
+"""Most times that groups are recut before the annealing, the share that a recut must save for
+another, and the most records for which it is done: a path through more takes too long."""
 
 
 def search(
@@ -41,7 +41,7 @@ def search(
     seed: int = 0,
     watch: Watch | None = None,
 ) -> Labels:
-    """Improve groups until the budget is spent; what is published never loses more than before.
+    """Improve groups until the budget is spent; the published loss never rises.
 
     Parameters
     ----------
@@ -54,13 +54,14 @@ def search(
     grid : Grid, optional
         The values that can be published; without it a group is represented by its average.
     iterations : int, optional
-        Rounds of ruin and recreate; without any budget what ``default_iterations`` says.
+        Rounds of ruin and recreate; without any budget, `default_iterations`.
     seconds : float, optional
-        Budget in seconds, the search for neighbours included; the budget ends that is spent first.
+        Budget in seconds, the search for neighbours included; the first budget spent ends the
+        search.
     seed : int
         Seed of the random numbers.
     watch : callable, optional
-        Told of the progress.
+        Called with the progress.
     """
     started = time.monotonic()
     n, d = x.shape
@@ -76,7 +77,7 @@ def search(
         iterations = default_iterations(n, k)
     unit = math.fsum(groups.costs) / np.count_nonzero(groups.sizes)
     slice_length = max(SLICE, n // 64)
-    made, least = 0, np.inf
+    done, least = 0, np.inf
     while True:
         loss = math.fsum(groups.costs)
         if loss < least:
@@ -84,21 +85,21 @@ def search(
         elapsed = time.monotonic() - started
         share = max(
             elapsed / seconds if seconds is not None else 0.0,
-            made / iterations if iterations else float(iterations == 0),
+            done / iterations if iterations else float(iterations == 0),
         )
         if watch is not None:
-            watch(made, min(share, 1.0))
+            watch(done, min(share, 1.0))
         if share >= 1.0:
             break
-        rounds = slice_length if iterations is None else min(slice_length, iterations - made)
+        rounds = slice_length if iterations is None else min(slice_length, iterations - done)
         anneal(groups, rounds, unit * HOT * (COLD / HOT) ** share)
-        made += rounds
-    found = _numbered(best)
-    return found if loss_of(x, found, grid) <= loss_of(x, labels, grid) else labels
+        done += rounds
+    improved = _numbered(best)
+    return improved if loss_of(x, improved, grid) <= loss_of(x, labels, grid) else labels
 
 
 def default_iterations(n: int, k: int) -> int:
-    """Choose how many iterations are made: some ten seconds on a thousand records.
+    """Choose the number of iterations: some ten seconds on a thousand records.
 
     An iteration takes a time that grows as k². There are four times the square of the number of
     groups, at most (3,000,000 + 30 n) / k².
@@ -107,7 +108,7 @@ def default_iterations(n: int, k: int) -> int:
 
 
 def loss_of(x: Matrix, labels: Labels, grid: Grid | None = None) -> float:
-    """Add up the squared distances from what represents each group."""
+    """Add up the squared distances from the published average of each group."""
     centres = centroids_of(x, labels)
     if grid is not None:
         rounded = grid.step > 0.0
@@ -120,29 +121,32 @@ def _cut_column(x: Matrix, k: int, grid: Grid | None) -> Labels:
     """Group one column: in their order, records are cut at the least loss of all partitions."""
     order = np.argsort(x[:, 0], kind="stable")
     labels = np.empty(len(x), dtype=np.int64)
-    if grid is not None and grid.whole[0]:
-        labels[order] = cut_whole(grid.steps_from_origin(x[order]), k)[0]
-    else:
-        labels[order] = cut_path(x[order], k, grid)[0]
+    labels[order] = cut_published(x[order], k, grid)
     return labels
 
 
 def _split(x: Matrix, labels: Labels, k: int) -> Labels:
-    """Split groups of ``2k`` records or more by MDAV."""
+    """Split groups of ``2k`` records or more into pairs at opposite ends, as MDAV does."""
     large = np.flatnonzero(np.bincount(labels)[labels] >= 2 * k)
     if not large.size:
         return labels
     split = labels.copy()
-    split[large] = len(x) + split_large(x[large], labels[large], k, mdav)
+    split[large] = len(x) + split_large(x[large], labels[large], k, _pairs)
     return _numbered(split)
+
+
+def _pairs(x: Matrix, k: int) -> Labels:
+    pool = cut_all_opposites(x, k)
+    pool.join_nearest()
+    return pool.labels
 
 
 def _descend(
     x: Matrix, near: Labels, labels: Labels, k: int, grid: Grid | None, seed: int
 ) -> Groups:
-    """Make moves until none saves anything; then cut along the path through the groups, and again.
+    """Make moves until none saves anything; then recut along the path through groups, and repeat.
 
-    Cutting anew moves records through a whole chain of groups at once, which rescues bad starts.
+    A recut moves records through a whole chain of groups at once, which rescues bad starts.
     """
     best = _descended(groups_of(x, near, labels, k, grid, seed))
     for _ in range(RECUTS if len(x) <= RECUT_ROWS else 0):

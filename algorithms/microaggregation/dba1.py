@@ -4,7 +4,7 @@ import numpy as np
 
 from algorithms.jit import kernel
 from algorithms.microaggregation.method import Method
-from algorithms.search.kernels import nearest, squared_distances
+from algorithms.search.kernels import nearest_places, squared_distances
 from algorithms.search.pool import Pool
 from algorithms.types import Labels, Mask, Matrix
 
@@ -13,7 +13,7 @@ def dba1(x: Matrix, k: int) -> Labels:
     """Group the rows of ``x`` by ``k``, the densest neighbourhood first.
 
     The neighbourhood of a row is the row and the ``k - 1`` free rows nearest to it, and the denser
-    the smaller the sum of squares about its mean. The densest becomes a group, over and over; rows
+    the smaller the sum of squares about its mean. The densest becomes a group, then the next; rows
     that are left join the group with the nearest centroid [LWHC10]_.
 
     Parameters
@@ -71,7 +71,7 @@ def find_neighbourhoods(
             continue
         squared_distances(columns, n, x[row], distances)
         distances[row] = -1.0
-        members = np.sort(nearest(distances, n, k))
+        members = np.sort(nearest_places(distances, n, k))
         mean[:] = 0.0
         for member in members:
             mean += x[member]

@@ -45,7 +45,7 @@ def dbm(x: Matrix, k: int, *, eps: Annotated[float, Gt(0)] | None = None) -> Lab
     Time O(n² d), memory O(n d). Deterministic: a row near cores of several clusters joins the one
     with the lowest number, and clusters are numbered by their lowest core. A cluster that keeps
     fewer than ``k`` rows that way is dissolved like noise; where no cluster is left, all rows are
-    one. The figures that the paper prints cannot be had; see ``docs/methods/dbm.md``.
+    one. The figures that the paper prints cannot be reproduced; see ``docs/methods/dbm.md``.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def fcm(
     restarts: Annotated[int, Ge(1), Le(100)] = 5,
     iterations: Annotated[int, Ge(1), Le(1000)] = 25,
 ) -> Labels:
-    """Group the rows of ``x`` by fuzzy c-means, over and over within large clusters.
+    """Group the rows of ``x`` by fuzzy c-means, and large clusters in the same way again.
 
     Fuzzy c-means runs with fewer clusters and more fuzziness each time, until every cluster holds
     ``k`` rows; clusters of ``2k`` rows or more are divided in the same way again [DT03]_.
@@ -41,9 +41,9 @@ def fcm(
     fuzziness : float
         Exponent of the memberships in the first run.
     restarts : int
-        Runs on one set of rows, at the most.
+        Most runs on one set of rows.
     iterations : int
-        Iterations of one run, at the most.
+        Most iterations of one run.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def _divide(x: Matrix, k: int, fuzziness: float, restarts: int, iterations: int)
     best: tuple[int, Labels, Matrix] | None = None
     for _ in range(restarts):
         centres = far_apart(x, clusters)
-        settle(x, centres, fuzziness, iterations)
+        move_centres(x, centres, fuzziness, iterations)
         nearest = nearest_centres(x, centres)
         sizes = np.bincount(nearest, minlength=clusters)
         enough = sizes >= k
@@ -126,7 +126,7 @@ def far_apart(x: Matrix, count: int) -> Matrix:
 
 
 @kernel
-def settle(x: Matrix, centres: Matrix, fuzziness: float, iterations: int) -> None:
+def move_centres(x: Matrix, centres: Matrix, fuzziness: float, iterations: int) -> None:
     """Iterate fuzzy c-means, moving ``centres`` in place until they settle."""
     n, d = x.shape
     count = centres.shape[0]
@@ -164,7 +164,7 @@ def settle(x: Matrix, centres: Matrix, fuzziness: float, iterations: int) -> Non
 
 @kernel
 def nearest_centres(x: Matrix, centres: Matrix) -> Labels:
-    """Find the nearest centre of each row; the first of equals."""
+    """Find the nearest centre of each row; ties go to the first centre."""
     nearest = np.empty(x.shape[0], dtype=np.int64)
     for row in range(x.shape[0]):
         smallest = np.inf

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from algorithms.cutting import by_row, cut_path, cut_whole
+from algorithms.cutting import by_row, cut_published, cut_whole
 from algorithms.microaggregation.method import Method
 from algorithms.rounding.centroids import to_places
 from algorithms.rounding.grid import Grid
@@ -61,14 +61,9 @@ def imhmi(
     >>> imhmi(column, 3, np.arange(10), Grid(np.zeros(1), np.ones(1), whole=np.array([True])))
     array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2])
     """
-    along = x[path]
     if mode == "paper":
-        labels, _ = cut_whole(paper_units(along), k)
-    elif grid is not None and x.shape[1] == 1 and grid.whole[0]:
-        labels, _ = cut_whole(grid.steps_from_origin(along), k)
-    else:
-        labels, _ = cut_path(along, k, grid)
-    return by_row(labels, path)
+        return by_row(cut_whole(paper_units(x[path]), k)[0], path)
+    return by_row(cut_published(x[path], k, grid), path)
 
 
 def paper_units(x: Matrix) -> Integers:

@@ -31,7 +31,7 @@ def md(x: Matrix, k: int, *, first: Literal["lower", "higher"] = "lower") -> Lab
     Notes
     -----
     Time up to O(n³ d / k), in practice far less: each row remembers the farthest other, and is
-    measured anew only if that one has left and no other row may reach farther. Memory O(n d).
+    measured again only if that one has left and no other row may reach farther. Memory O(n d).
     Deterministic.
 
     Examples

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from algorithms.microaggregation.method import Method
-from algorithms.search.pool import Pool
+from algorithms.search.opposites import First, cut_all_opposites
 from algorithms.types import Labels, Matrix
 
 
@@ -11,7 +11,7 @@ def mdav(
     x: Matrix,
     k: int,
     *,
-    first: Literal["farthest", "opposite"] = "farthest",
+    first: First = "farthest",
     tail: Literal["nearest", "block"] = "nearest",
 ) -> Labels:
     """Group the rows of ``x`` by ``k``, cutting two opposite groups per round.
@@ -50,34 +50,12 @@ def mdav(
     >>> mdav(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
     array([0, 1, 0, 1])
     """
-    pool = form_groups(x, k, first)
+    pool = cut_all_opposites(x, k, first)
     if tail == "nearest":
         pool.join_nearest()
     elif len(pool):
         pool.join_as_block()
     return pool.labels
-
-
-def form_groups(x: Matrix, k: int, first: Literal["farthest", "opposite"] = "farthest") -> Pool:
-    """Do all rounds of MDAV, until fewer than ``k`` rows are free."""
-    pool = Pool(x)
-    while len(pool) >= 2 * k:
-        cut_opposites(pool, k, first)
-    if len(pool) >= k:
-        pool.cut_rest()
-    return pool
-
-
-def cut_opposites(pool: Pool, k: int, first: Literal["farthest", "opposite"] = "farthest") -> None:
-    """Do one round: cut a group around the farthest free row, and one around the row opposite."""
-    one = pool.farthest_from(pool.centroid())
-    if first == "opposite":
-        other = pool.farthest_from_row(one)
-        pool.cut(other, k)
-        pool.cut(one if pool.labels[one] < 0 else pool.farthest_from_row(other), k)
-    else:
-        pool.cut(one, k)
-        pool.cut(pool.farthest_from_row(one), k)
 
 
 METHOD = Method(

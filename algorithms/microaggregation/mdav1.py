@@ -1,7 +1,7 @@
 """MDAV-1, MDAV with one more group of k at the end."""
 
-from algorithms.microaggregation.mdav import cut_opposites
 from algorithms.microaggregation.method import Method
+from algorithms.search.opposites import cut_opposites
 from algorithms.search.pool import Pool
 from algorithms.types import Labels, Matrix
 

@@ -1,7 +1,7 @@
 """MDAV-generic, MDAV that stops one round earlier."""
 
-from algorithms.microaggregation.mdav import cut_opposites
 from algorithms.microaggregation.method import Method
+from algorithms.search.opposites import cut_opposites
 from algorithms.search.pool import Pool
 from algorithms.types import Labels, Matrix
 

@@ -53,7 +53,7 @@ def grow_tree(columns: Matrix) -> tuple[Labels, Matrix, Labels]:
     """Grow a minimum spanning tree from row 0.
 
     Returns the parent of each row, the squared length of the edge to it, and the rows in the order
-    in which they joined. Of equal edges the one to the lowest row is taken.
+    in which they joined. Ties go to the edge to the lowest row.
     """
     d, n = columns.shape
     parents = np.full(n, -1, dtype=np.int64)

@@ -33,9 +33,9 @@ def mu_approx(x: Matrix, k: int) -> Labels:
     -----
     Time O(n² d), memory O(n d). Deterministic. The descriptions we have leave choices open; here,
     small trees are joined by the lowest row first, an edge is cut if both sides keep ``k`` rows, of
-    several the one that leaves the larger smaller side and of equals the longest, and a tree that
-    no edge splits so is divided at the row all of whose branches are small: branches go, the
-    largest first, to a part of their own until it holds ``k`` rows, if ``k`` remain.
+    several the one whose smaller side is largest, or the longest if these tie, and a tree that no
+    edge splits so is divided at the row all of whose branches are small: branches go, the largest
+    first, to a part of their own until it holds ``k`` rows, if ``k`` remain.
 
     Examples
     --------
@@ -136,10 +136,10 @@ def _cut(x: Matrix, rows: Labels, targets: Labels, k: int) -> list[Labels] | Non
 
 
 def _subtree(row: int, children: dict[int, list[int]]) -> Labels:
-    found = [row]
-    for one in found:
-        found += children[one]
-    return np.sort(np.array(found))
+    rows = [row]
+    for parent in rows:
+        rows += children[parent]
+    return np.sort(np.array(rows))
 
 
 def _divide_star(

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 from algorithms.jit import kernel
 from algorithms.microaggregation.method import Method
 from algorithms.microaggregation.ps import cut_ends
-from algorithms.orderings.rank_sum import ranks_of
+from algorithms.search.kernels import CACHED_ROWS
 from algorithms.search.pool import Pool
 from algorithms.search.scan import COMPACT_BELOW
-from algorithms.types import Labels, Matrix
+from algorithms.types import Integers, Labels, Matrix
 
-BLOCK = 1024
 GONE = -1
-"""The sum of a row that was taken: it can only be lowered, and no free row has one below 0."""
+"""The sum of a row that was taken: sums are only lowered, and no free row has one below 0."""
 
 
 def multi_dsort(x: Matrix, k: int, *, sort: Literal["each_round", "once"] = "each_round") -> Labels:
@@ -31,7 +30,7 @@ def multi_dsort(x: Matrix, k: int, *, sort: Literal["each_round", "once"] = "eac
     k : int
         Group size, ``1 <= k <= n``; the last group may hold up to ``2k - 1`` rows.
     sort : {"each_round", "once"}
-        Whether the free rows are ranked anew in each round, as the paper's pseudo-code says, or all
+        Whether the free rows are ranked again in each round, as in the paper's pseudo-code, or all
         rows once.
 
     Returns
@@ -42,31 +41,36 @@ def multi_dsort(x: Matrix, k: int, *, sort: Literal["each_round", "once"] = "eac
     Notes
     -----
     Time O(n² d), memory O(n d). Deterministic. Equal values are ranked by row. The figures that the
-    paper prints cannot be had on standardised data; see ``docs/methods/multi_dsort.md``.
+    paper prints cannot be reproduced on standardised data; see ``docs/methods/multi_dsort.md``.
 
     Examples
     --------
     >>> multi_dsort(np.array([[0.0], [9.0], [1.0], [8.0]]), k=2)
     array([0, 1, 0, 1])
     """
-    ranking = _Ranking(x, anew=sort == "each_round")
+    ranking = _RankSums(x, each_round=sort == "each_round")
     return cut_ends(x, k, "centroid", ranking.ends)
 
 
-class _Ranking:
+def ranks_of(x: Matrix) -> Integers:
+    """Rank the values of each column from 0 up; ties go to the lowest row."""
+    return np.argsort(np.argsort(x, axis=0, kind="stable"), axis=0, kind="stable")
+
+
+class _RankSums:
     """Sums of ranks among the free rows."""
 
-    def __init__(self, x: Matrix, *, anew: bool) -> None:
+    def __init__(self, x: Matrix, *, each_round: bool) -> None:
         ranks = ranks_of(x)
         self._ranks = ranks.T.astype(np.int32).copy(order="C")
         self._sums = ranks.sum(axis=1, dtype=np.int64)
         self._rows = np.arange(len(x))
-        self._anew = anew
+        self._each_round = each_round
 
     def ends(self, pool: Pool) -> tuple[int, int]:
         """Find the first and the last of the free rows."""
         gone = find_gone(self._rows, self._sums, pool.labels)
-        if self._anew:
+        if self._each_round:
             lower_ranks(self._ranks, self._sums, gone)
         self._sums[gone] = GONE
         if len(pool) < COMPACT_BELOW * self._rows.size:
@@ -109,9 +113,9 @@ def find_ends(sums: Labels) -> tuple[int, int]:
 @kernel
 def lower_ranks(ranks: NDArray[np.int32], sums: Labels, gone: Labels) -> None:
     """Lower each sum of ranks by the number of ranks below it that the places ``gone`` held."""
-    below = np.empty(BLOCK, dtype=np.int32)
-    for start in range(0, sums.size, BLOCK):
-        total = sums[start : min(start + BLOCK, sums.size)]
+    below = np.empty(CACHED_ROWS, dtype=np.int32)
+    for start in range(0, sums.size, CACHED_ROWS):
+        total = sums[start : min(start + CACHED_ROWS, sums.size)]
         count = below[: total.size]
         count[:] = 0
         for j in range(ranks.shape[0]):

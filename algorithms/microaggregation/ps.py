@@ -13,7 +13,7 @@ def ps(x: Matrix, k: int, *, grow: Growth = "centroid") -> Labels:
     """Group the rows of ``x`` by ``k``, two groups per round from the ends of a sorted list.
 
     Rows are sorted by the sum of their deviations from the mean. One group forms around the first
-    of the free rows, one around the last; of fewer than ``3k`` that are left, one group forms
+    of the free rows, one around the last; when fewer than ``3k`` are left, one group forms
     around the first, and the rest is the last group [KWZ10]_.
 
     Parameters
@@ -33,8 +33,8 @@ def ps(x: Matrix, k: int, *, grow: Growth = "centroid") -> Labels:
 
     Notes
     -----
-    Time O(n² d / k), memory O(n d). Deterministic. Sorting the free rows anew in each round, as the
-    paper does, leaves their order as it is: the mean moves all sums by the same amount.
+    Time O(n² d / k), memory O(n d). Deterministic. Sorting the free rows again in each round, as
+    the paper does, leaves their order as it is: the mean moves all sums by the same amount.
 
     Examples
     --------

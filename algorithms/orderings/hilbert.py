@@ -14,7 +14,7 @@ WORD = 64
 
 
 def hilbert(x: Matrix) -> Order:
-    """Order the records along a Hilbert curve through their space, of equals the lowest row first.
+    """Order the records along a Hilbert curve through their space; ties go to the lowest row.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Through the groups of MDAV."""
 
-from algorithms.microaggregation.mdav import form_groups
 from algorithms.orderings.groups import path_through
 from algorithms.orderings.ordering import Ordering
+from algorithms.search.opposites import cut_all_opposites
 from algorithms.types import Matrix, Order
 
 
@@ -34,7 +34,7 @@ def mdav(x: Matrix, k: int, *, chain: bool = False) -> Order:
     >>> mdav(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
     array([0, 2, 1, 3])
     """
-    return path_through(x, form_groups(x, k), chain=chain)
+    return path_through(x, cut_all_opposites(x, k), chain=chain)
 
 
 ORDERING = Ordering(

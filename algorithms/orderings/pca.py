@@ -7,7 +7,7 @@ from algorithms.types import Matrix, Order
 
 
 def pca(x: Matrix) -> Order:
-    """Order the records by their first principal component, of equals the lowest row first.
+    """Order the records by their first principal component; ties go to the lowest row.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def pca(x: Matrix) -> Order:
     Notes
     -----
     The direction in which records spread most [NHT08]_. It has no sign of its own: it is turned so
-    that the attribute that weighs most, of equals the first, weighs positively.
+    that the attribute with the largest weight, the first if several tie, weighs positively.
 
     Examples
     --------

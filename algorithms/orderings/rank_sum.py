@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from algorithms.microaggregation.multi_dsort import ranks_of
 from algorithms.orderings.ordering import Ordering
-from algorithms.types import Integers, Matrix, Order
+from algorithms.types import Matrix, Order
 
 
 def rank_sum(x: Matrix) -> Order:
-    """Order the records by the sum of their ranks; of equals the lowest row first.
+    """Order the records by the sum of their ranks; ties go to the lowest row.
 
     Parameters
     ----------
@@ -29,11 +30,6 @@ def rank_sum(x: Matrix) -> Order:
     array([1, 2, 0])
     """
     return np.argsort(ranks_of(x).sum(axis=1), kind="stable")
-
-
-def ranks_of(x: Matrix) -> Integers:
-    """Rank the values of each column from 0 up; equal values by row."""
-    return np.argsort(np.argsort(x, axis=0, kind="stable"), axis=0, kind="stable")
 
 
 ORDERING = Ordering(

@@ -7,7 +7,7 @@ from algorithms.types import Matrix, Order
 
 
 def sum_of_deviations(x: Matrix) -> Order:
-    """Order the records by the sum of their deviations from the mean; of equals the lowest row.
+    """Order the records by the sum of their deviations from the mean; ties by row.
 
     Parameters
     ----------

@@ -12,29 +12,29 @@ from algorithms.orderings.ordering import Ordering
 from algorithms.search.tree import build, nearest
 from algorithms.types import Labels, Mask, Matrix, Order
 
-NEIGHBOURS = 8
+TOUR_NEIGHBOURS = 8
 """Records that each record may be joined to."""
 
 BREADTH = 5
 """How many of these are tried for the last edge of a move."""
 
-FAR, NEAR = 100_000, 1000
-"""Places that a move may span, in the first pass and after a kick."""
+FIRST_SPAN, KICK_SPAN = 100_000, 1000
+"""Most places that a move may span, in the first pass and after a kick."""
 
 STRETCH = 30
-"""Records in each of the stretches that a kick exchanges, at the most."""
+"""Most records in each of the stretches that a kick exchanges."""
 
 FLIPS = 1000
-"""Reversals after one kick, at the most."""
+"""Most reversals after one kick."""
 
 SHORTER = 1e-10
-"""What a move must gain, to tell it from rounding."""
+"""Least gain of a move, to tell it from rounding."""
 
 LESS = 1.0 - 1e-12
-"""To which share the loss must fall, for the same reason."""
+"""Share of the loss that a change may keep at most, for the same reason."""
 
-RECUTS, MOST_RECUT = 5, 250_000
-"""Rounds that are judged by the cut, and records up to which there are any, by default."""
+RECUT_SWEEPS, RECUT_MOST_ROWS = 5, 250_000
+"""Default number of sweeps judged by the loss of the cut, and the most rows for which they run."""
 
 LEHMER = 2**31 - 1
 """Modulus of the random generator."""
@@ -96,14 +96,14 @@ def tsp(
     if n < max(2 * k, 4):
         return path
     y = x[path]  # what is near in space is now mostly near in memory
-    near, away = neighbours(y, min(NEIGHBOURS, n - 1))
+    near, away = nearest_others(y, min(TOUR_NEIGHBOURS, n - 1))
     random = np.array([1 + seed % (LEHMER - 1)])
     tour = lay(y, near, away, np.arange(n))
     shorten(tour, random, sweeps)
     tour = lay(y, near, away, np.roll(tour.order, -after_longest_edge(tour)))
     if recuts is None:
-        recuts = RECUTS if n <= MOST_RECUT else 0
-    recut(tour, random, recuts, k)
+        recuts = RECUT_SWEEPS if n <= RECUT_MOST_ROWS else 0
+    lower_loss(tour, random, recuts, k)
     order: Order = path[tour.order]
     if opened == "longest":
         return order
@@ -166,15 +166,15 @@ def lay(x: Matrix, near: Labels, away: Matrix, order: Order) -> Tour:
 
 
 @kernel
-def neighbours(x: Matrix, count: int) -> tuple[Labels, Matrix]:
-    """List the nearest other rows of each row, the lowest of equals first, and their distances."""
+def nearest_others(x: Matrix, count: int) -> tuple[Labels, Matrix]:
+    """List the nearest other rows of each row and their distances; ties go to the lowest row."""
     n = x.shape[0]
     tree = build(x, np.arange(n))
     near, away = np.empty((n, count), dtype=np.int64), np.empty((n, count))
     rows, squares = np.empty(count + 1, dtype=np.int64), np.empty(count + 1)
     for row in range(n):
         nearest(tree, x[row], rows, squares)
-        own = count  # of many equal rows, those listed may not include the row itself
+        own = count  # with many equal rows, the list may not include the row itself
         for i in range(count):
             if rows[i] == row:
                 own = i
@@ -187,13 +187,13 @@ def neighbours(x: Matrix, count: int) -> tuple[Labels, Matrix]:
 
 @kernel
 def after_longest_edge(tour: Tour) -> int:
-    """Find the place after the longest edge; the first of equals."""
-    found, longest = 0, -1.0
+    """Find the place after the longest edge; ties go to the first."""
+    after, longest = 0, -1.0
     for place in range(tour.order.size):
         length = _distance(tour.x, tour.order[place - 1], tour.order[place])
         if length > longest:
-            found, longest = place, length
-    return found
+            after, longest = place, length
+    return after
 
 
 @kernel
@@ -204,7 +204,7 @@ def shorten(tour: Tour, random: Labels, sweeps: int) -> None:
         _enqueue(tour, row)
     while tour.counts[1] > 0:
         tour.counts[2] = 0
-        _shorten_at(tour, _dequeue(tour), FAR)
+        _shorten_at(tour, _dequeue(tour), FIRST_SPAN)
     for _ in range(sweeps):
         for place in range(n - 1):
             if _kick(tour, place, random) + _repair(tour) < SHORTER:
@@ -212,12 +212,12 @@ def shorten(tour: Tour, random: Labels, sweeps: int) -> None:
 
 
 @kernel
-def recut(tour: Tour, random: Labels, sweeps: int, k: int) -> None:
+def lower_loss(tour: Tour, random: Labels, sweeps: int, k: int) -> None:
     """Kick at each place and keep what lowers the loss of the best cut, opened at place 0.
 
     ``before[i]`` is the least loss of the records before place ``i``, ``after[i]`` that of the
     others. Sweeping along the path, the one is known on the left of all changes and the other on
-    their right; only between them must the path be cut anew.
+    their right; only between them must the path be cut again.
     """
     n = tour.order.size
     before, trial = np.zeros(n + 1), np.zeros(n + 1)
@@ -313,7 +313,7 @@ def _repair(tour: Tour) -> float:
     gain = 0.0
     while tour.counts[1] > 0:
         # where no more reversals can be remembered, nothing is within reach
-        reach = NEAR if tour.counts[2] + 3 <= FLIPS else 0
+        reach = KICK_SPAN if tour.counts[2] + 3 <= FLIPS else 0
         gain += _shorten_at(tour, _dequeue(tour), reach)
     return gain
 

@@ -7,7 +7,7 @@ from algorithms.types import Matrix, Order
 
 
 def zscore(x: Matrix) -> Order:
-    """Order the rows of ``x`` by the sum of their z-scores, of equals the lowest row first.
+    """Order the rows of ``x`` by the sum of their z-scores; ties go to the lowest row.
 
     On one column this is how [DM02]_ sorts records.
 

@@ -1,21 +1,21 @@
 """Compiled loops that search around a seed, all distances from which are known.
 
-Records lie in columns, as in ``_kernels``; by the triangle inequality most need not be measured.
+Records lie in columns, as in ``kernels``; by the triangle inequality most need not be measured.
 """
 
 import numpy as np
 
 from algorithms.jit import kernel
-from algorithms.search.kernels import nearest, squared_distance, squared_distances
+from algorithms.search.kernels import nearest_places, squared_distance, squared_distances
 from algorithms.types import Labels, Matrix
 
 
 @kernel
-def closest(distances: Matrix, held: int) -> int:
-    """Find the smallest distance; the first of equals."""
+def closest(distances: Matrix, length: int) -> int:
+    """Find the smallest distance; ties go to the first record."""
     best = -1
     smallest = np.inf
-    for i in range(held):
+    for i in range(length):
         if distances[i] < smallest:
             smallest = distances[i]
             best = i
@@ -25,24 +25,24 @@ def closest(distances: Matrix, held: int) -> int:
 @kernel
 def nearest_in_shell(
     columns: Matrix,
-    held: int,
+    length: int,
     from_seed: Matrix,
     point: Matrix,
     away: float,
     skip: int,
     hint: int,
 ) -> tuple[int, float]:
-    """Find the record nearest to ``point`` without measuring all of them; the first of equals.
+    """Find the record nearest to ``point`` without measuring all of them; ties go to the first.
 
     ``from_seed`` holds the squared distances of all records from a point that was measured before,
     the seed, and ``away`` is the distance of ``point`` from it. By the triangle inequality a record
     can be the nearest only if the two are close. The record ``hint`` is measured first, to have a
-    bound early; ``skip`` is left out. Without any other record the result is -1 and infinity.
+    bound early; ``skip`` is left out. If there is no other record, the result is -1 and infinity.
     """
     best = -1
     smallest = np.inf
     low, high = 0.0, np.inf
-    for turn in range(-1, held):
+    for turn in range(-1, length):
         i = hint if turn < 0 else turn
         # a record that was taken is NaN and fails the comparison
         if i < 0 or i == skip or not (low <= from_seed[i] <= high):
@@ -59,7 +59,7 @@ def nearest_in_shell(
 
 @kernel
 def grow_around_centroid(
-    columns: Matrix, held: int, from_seed: Matrix, near: Labels, size: int
+    columns: Matrix, length: int, from_seed: Matrix, near: Labels, size: int
 ) -> Labels:
     """Gather ``size`` records, one after the other the nearest to the centroid of those so far.
 
@@ -90,7 +90,7 @@ def grow_around_centroid(
                     best = i
                     smallest = square
         if not np.sqrt(smallest) * (1.0 + 1e-9) + away < horizon:
-            best, _ = nearest_in_shell(columns, held, from_seed, centroid, away, -1, best)
+            best, _ = nearest_in_shell(columns, length, from_seed, centroid, away, -1, best)
         places[count] = best
         from_seed[best] = np.nan
         for j in range(d):
@@ -101,9 +101,9 @@ def grow_around_centroid(
 
 @kernel
 def nearest_to_any(
-    columns: Matrix, held: int, from_seed: Matrix, seed: Matrix, members: Matrix
+    columns: Matrix, length: int, from_seed: Matrix, seed: Matrix, members: Matrix
 ) -> tuple[int, float]:
-    """Find the record nearest to any of ``members`` (one per row); the first of equals.
+    """Find the record nearest to any of ``members`` (one per row); ties go to the first record.
 
     ``from_seed`` holds the squared distances of all records from the seed: a record much farther
     out than all members need not be measured.
@@ -114,10 +114,10 @@ def nearest_to_any(
         for j in range(seed.size):
             square += (member[j] - seed[j]) ** 2
         reach = max(reach, np.sqrt(square))
-    best = closest(from_seed, held)
+    best = closest(from_seed, length)
     smallest = np.inf
     high = np.inf
-    for turn in range(-1, held):
+    for turn in range(-1, length):
         i = best if turn < 0 else turn
         if i < 0 or not from_seed[i] <= high:
             continue
@@ -134,7 +134,7 @@ def nearest_to_any(
 @kernel
 def joining_by_neighbourhood(
     columns: Matrix,
-    held: int,
+    length: int,
     from_seed: Matrix,
     nearby: Labels,
     k: int,
@@ -153,7 +153,7 @@ def joining_by_neighbourhood(
     d = columns.shape[0]
     horizon = np.sqrt(from_seed[nearby[-1]]) * (1.0 - 1e-9)
     point = np.empty(d)
-    distances = np.empty(held)
+    distances = np.empty(length)
     hinted = np.empty(nearby.size)
     total = np.zeros(d)
     for member in members:
@@ -169,12 +169,12 @@ def joining_by_neighbourhood(
         for j in range(d):
             to_group += (point[j] - total[j] / size) ** 2
         to_group = np.sqrt(to_group)
-        # the records nearby tell how far the nearest can be at the most: often that is enough
+        # the records nearby bound the distance of the nearest: often that is enough
         for place in range(nearby.size):
             hinted[place] = np.nan
             if nearby[place] != candidate and not np.isnan(from_seed[nearby[place]]):
                 hinted[place] = squared_distance(columns, nearby[place], point)
-        chosen = nearby[nearest(hinted, nearby.size, k)]
+        chosen = nearby[nearest_places(hinted, nearby.size, k)]
         bound, reach = 0.0, 0.0
         for place in chosen:
             square = squared_distance(columns, place, point)
@@ -183,11 +183,11 @@ def joining_by_neighbourhood(
         if to_group >= gamma * bound * (1.0 + 1e-9):
             continue
         if not np.sqrt(from_seed[candidate]) + reach * (1.0 + 1e-9) < horizon:
-            squared_distances(columns, held, point, distances)
+            squared_distances(columns, length, point, distances)
             for other in joining[:joined]:
                 distances[other] = np.nan
             distances[candidate] = np.nan
-            chosen = nearest(distances, held, k)
+            chosen = nearest_places(distances, length, k)
         mean = np.zeros(d)
         for place in np.sort(chosen):
             mean += columns[:, place]

@@ -9,13 +9,13 @@ from algorithms.search.tree import WIDTH, Tree, build, farthest, nearest, remove
 from algorithms.types import Labels, Matrix
 
 REBUILD_BELOW = 0.6
-"""Share of the records indexed that must be free; below it the tree is built anew."""
+"""Share of the indexed records that must be free; below it the tree is built again."""
 
-TRIAL = 32
-"""Groups that are cut before it is asked whether the tree was worth while, and again."""
+GROUPS_ON_TRIAL = 32
+"""Groups that are cut before each check whether the tree pays."""
 
-COST = 3
-"""What it costs to measure a leaf or a box, in multiples of what as many records in line cost."""
+LEAF_COST = 3
+"""Cost of measuring a leaf or a box, in multiples of the cost of as many records in line."""
 
 Parts = tuple[Any, ...]
 """A tree as a plain tuple, which reaches a kernel in half of the time."""
@@ -24,8 +24,8 @@ Parts = tuple[Any, ...]
 class Index:
     """Free records in a tree, which are measured only where they may be the answer.
 
-    Answers are those of ``Scan``, to the row. Where the records lie such that most must be
-    measured in spite of the tree, it tells so.
+    It gives the same rows as ``Scan``. ``is_slow`` says whether the records lie such that most must
+    be measured in spite of the tree.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Index:
         self._x = x
         self._tree: Parts = tuple(build(x, rows))
         self._work: Labels = self._tree[-1]
-        self._held = self._free = len(rows)
+        self._indexed = self._free = len(rows)
         self._groups = 0
         self.is_slow = False
 
@@ -81,15 +81,15 @@ class Index:
 
     def _removed(self, count: int) -> None:
         self._free -= count
-        if self._groups >= TRIAL:
-            self.is_slow = COST * WIDTH * int(self._work[0]) > self._groups * self._free
+        if self._groups >= GROUPS_ON_TRIAL:
+            self.is_slow = LEAF_COST * WIDTH * int(self._work[0]) > self._groups * self._free
             self._groups = self._work[0] = 0
-        if self._free < REBUILD_BELOW * self._held:
+        if self._free < REBUILD_BELOW * self._indexed:
             rows = list_left(self._tree, self._free)
             self._tree = ()  # its memory serves the next one
             self._tree = tuple(build(self._x, rows))
             self._work = self._tree[-1]
-            self._held = self._free
+            self._indexed = self._free
 
 
 @kernel
@@ -100,7 +100,7 @@ def list_left(parts: Parts, count: int) -> Labels:
 
 @kernel
 def farthest_of(parts: Parts, point: Matrix) -> int:
-    """Find the row farthest from ``point``, the lowest of equals."""
+    """Find the row farthest from ``point``; ties go to the lowest row."""
     return farthest(Tree(*parts), point)
 
 
@@ -155,7 +155,7 @@ def cut_around_centroid(parts: Parts, x: Matrix, row: int, size: int, spare: int
 
 @kernel
 def nearest_to_members(parts: Parts, x: Matrix, members: Labels) -> tuple[int, float]:
-    """Find the row nearest to any of ``members``, the lowest of equals; its squared distance."""
+    """Find the row nearest to any of ``members`` (ties: the lowest), and its squared distance."""
     tree = Tree(*parts)
     best, smallest = -1, np.inf
     row, square = np.empty(1, dtype=np.int64), np.empty(1)

@@ -1,8 +1,8 @@
 """Compiled loops that several methods share.
 
-Records lie in columns here, ``columns[j, i]`` being attribute ``j`` of the ``i``-th record held:
-the inner loops then run over records side by side, while each record's own sum keeps its order. A
-record that was taken is NaN from then on, and no comparison ever chooses it.
+Records lie in columns here: ``columns[j, i]`` is attribute ``j`` of the ``i``-th of ``length``
+records. The inner loops then run over records side by side, while each record's own sum keeps its
+order. A record that was taken is NaN from then on, and no comparison ever chooses it.
 """
 
 import numpy as np
@@ -10,15 +10,15 @@ import numpy as np
 from algorithms.jit import kernel
 from algorithms.types import Labels, Mask, Matrix
 
-BLOCK = 1024
-"""Records whose distances are summed together, few enough to stay in the nearest cache."""
+CACHED_ROWS = 1024
+"""Rows that are handled together, few enough to stay in the nearest cache."""
 
 
 @kernel
-def squared_distances(columns: Matrix, held: int, point: Matrix, out: Matrix) -> None:
+def squared_distances(columns: Matrix, length: int, point: Matrix, out: Matrix) -> None:
     """Write the squared distance of each record to ``point``."""
-    for start in range(0, held, BLOCK):
-        measure_block(columns, start, min(start + BLOCK, held), point, out)
+    for start in range(0, length, CACHED_ROWS):
+        measure_block(columns, start, min(start + CACHED_ROWS, length), point, out)
 
 
 @kernel
@@ -36,11 +36,11 @@ def measure_block(columns: Matrix, start: int, stop: int, point: Matrix, out: Ma
 
 
 @kernel
-def measure_farthest(columns: Matrix, held: int, point: Matrix, out: Matrix) -> int:
-    """Write all squared distances to ``point``, and find the largest; the first of equals."""
+def measure_farthest(columns: Matrix, length: int, point: Matrix, out: Matrix) -> int:
+    """Write all squared distances to ``point``, and find the largest; ties go to the first."""
     best = -1
-    for start in range(0, held, BLOCK):
-        stop = min(start + BLOCK, held)
+    for start in range(0, length, CACHED_ROWS):
+        stop = min(start + CACHED_ROWS, length)
         measure_block(columns, start, stop, point, out)
         best = farther(out, start, stop, best)
     return best
@@ -48,7 +48,7 @@ def measure_farthest(columns: Matrix, held: int, point: Matrix, out: Matrix) -> 
 
 @kernel
 def measure_nearest(
-    columns: Matrix, held: int, point: Matrix, out: Matrix, first: int, spare: int, count: int
+    columns: Matrix, length: int, point: Matrix, out: Matrix, first: int, spare: int, count: int
 ) -> Labels:
     """Write all squared distances to ``point``, and find the ``count`` smallest, in order.
 
@@ -56,8 +56,8 @@ def measure_nearest(
     """
     heap = np.empty(count, dtype=np.int64)
     size = 0
-    for start in range(0, held, BLOCK):
-        stop = min(start + BLOCK, held)
+    for start in range(0, length, CACHED_ROWS):
+        stop = min(start + CACHED_ROWS, length)
         measure_block(columns, start, stop, point, out)
         if start <= first < stop:
             out[first] = -1.0
@@ -68,14 +68,14 @@ def measure_nearest(
 
 
 @kernel
-def farthest(distances: Matrix, held: int) -> int:
-    """Find the largest distance; the first of equals."""
-    return farther(distances, 0, held, -1)
+def farthest_place(distances: Matrix, length: int) -> int:
+    """Find the largest distance; ties go to the first record."""
+    return farther(distances, 0, length, -1)
 
 
 @kernel
 def farther(distances: Matrix, start: int, stop: int, best: int) -> int:
-    """Find the largest of some distances and the one at ``best``, if any; the first of equals."""
+    """Find the largest of some distances and the one at ``best``, if any; ties go to the first."""
     largest = distances[best] if best >= 0 else -1.0
     for i in range(start, stop):
         if distances[i] > largest:
@@ -85,15 +85,15 @@ def farther(distances: Matrix, start: int, stop: int, best: int) -> int:
 
 
 @kernel
-def nearest(distances: Matrix, held: int, count: int) -> Labels:
-    """Find the ``count`` smallest distances, in order; the first of equals."""
+def nearest_places(distances: Matrix, length: int, count: int) -> Labels:
+    """Find the ``count`` smallest distances, in order; ties go to the first record."""
     heap = np.empty(count, dtype=np.int64)
-    return in_order(distances, heap[: nearer(distances, 0, held, heap, 0)])
+    return in_order(distances, heap[: nearer(distances, 0, length, heap, 0)])
 
 
 @kernel
 def nearer(distances: Matrix, start: int, stop: int, heap: Labels, size: int) -> int:
-    """Let the smallest of some distances take their places in a heap; return its size.
+    """Put the smallest of some distances into a heap; return its size.
 
     The best so far stand in the heap, the worst of them on top: a distance that is no better than
     that one, and that is nearly every distance, costs one comparison.
@@ -104,7 +104,7 @@ def nearer(distances: Matrix, start: int, stop: int, heap: Labels, size: int) ->
             size += 1
             while child > 0:
                 parent = (child - 1) // 2
-                # of two equal distances the later record is the worse
+                # ties: the later record is the worse
                 if distances[heap[parent]] > distances[start]:
                     break
                 heap[child] = heap[parent]
@@ -137,7 +137,7 @@ def sink(distances: Matrix, heap: Labels, size: int, i: int) -> None:
 
 @kernel
 def worse(distances: Matrix, one: int, other: int) -> bool:
-    """Tell whether one record comes after another by distance, and the later one of equals."""
+    """Tell whether one record comes after another by distance, or by place if they tie."""
     return distances[one] > distances[other] or (distances[one] == distances[other] and one > other)
 
 
@@ -179,17 +179,17 @@ def subtract_exactly(x: Matrix, rows: Labels, high: Matrix, low: Matrix) -> None
 
 @kernel
 def strike_out(columns: Matrix, places: Labels, distances: Matrix) -> None:
-    """Remove records from those held, and from the distances."""
+    """Remove records from the columns and from the distances."""
     for i in places:
         columns[:, i] = np.nan
         distances[i] = np.nan
 
 
 @kernel
-def compact(columns: Matrix, rows: Labels, distances: Matrix, held: int) -> int:
-    """Close the gaps that taken records left, keeping the order; return how many are held."""
+def compact(columns: Matrix, rows: Labels, distances: Matrix, length: int) -> int:
+    """Close the gaps that taken records left, keeping the order; return how many are left."""
     kept = 0
-    for i in range(held):
+    for i in range(length):
         if not np.isnan(columns[0, i]):
             rows[kept] = rows[i]
             distances[kept] = distances[i]
@@ -212,7 +212,7 @@ def squared_distance(columns: Matrix, i: int, point: Matrix) -> float:
 @kernel
 def farthest_pair(
     columns: Matrix,
-    held: int,
+    length: int,
     rows: Labels,
     radius: Matrix,
     reach: Matrix,
@@ -220,28 +220,28 @@ def farthest_pair(
     is_free: Mask,
     distances: Matrix,
 ) -> tuple[int, int]:
-    """Find the rows of the two records farthest from each other; of equals the first rows.
+    """Find the rows of the two records farthest from each other; ties go to the first rows.
 
     ``reach`` holds for each row a bound on its squared distance from any free record. It is that
     distance if the row's ``partner`` is free; since records only leave, it stays a bound if not,
-    and only rows whose bound is the largest are measured anew. ``radius`` holds the distance of
+    and only rows whose bound is the largest are measured again. ``radius`` holds the distance of
     each row from one point; no two records are farther apart than the sum of theirs.
     """
     widest = 0.0
-    for i in range(held):
+    for i in range(length):
         if is_free[rows[i]]:
             widest = max(widest, radius[rows[i]])
     while True:
         top = -1
         top_known = False
-        for i in range(held):
+        for i in range(length):
             row = rows[i]
             if not is_free[row]:
                 continue
             known = partner[row] >= 0 and is_free[partner[row]]
             if not known:
                 reach[row] = min(reach[row], (radius[row] + widest) ** 2 * (1.0 + 1e-9))
-            # of equal bounds one that may be wrong comes first, and of right ones the lowest row
+            # ties: a bound that may be wrong comes first, then the lowest row
             if (
                 top < 0
                 or reach[row] > reach[rows[top]]
@@ -252,8 +252,8 @@ def farthest_pair(
         row = rows[top]
         if top_known:
             return min(row, partner[row]), max(row, partner[row])
-        squared_distances(columns, held, columns[:, top].copy(), distances)
+        squared_distances(columns, length, columns[:, top].copy(), distances)
         distances[top] = np.nan
-        other = farthest(distances, held)
+        other = farthest_place(distances, length)
         reach[row] = distances[other]
         partner[row] = rows[other]

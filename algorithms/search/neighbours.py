@@ -10,8 +10,8 @@ from algorithms.types import Integers, Labels, Matrix
 LEAF = 128
 """Rows measured together: more cost distances, fewer cost boxes."""
 
-BLOCK = 2**22
-"""Neighbours held together, few enough to bound memory."""
+MOST_NEIGHBOURS_HELD = 2**22
+"""Most neighbours in memory at a time."""
 
 
 def nearest_rows(x: Matrix, k: int, count: int) -> Iterator[tuple[Integers, Matrix, Integers]]:
@@ -27,7 +27,7 @@ def nearest_rows(x: Matrix, k: int, count: int) -> Iterator[tuple[Integers, Matr
     columns = x[rows].T.copy(order="C")
     low = np.minimum.reduceat(columns, starts[:-1], axis=1)
     high = np.maximum.reduceat(columns, starts[:-1], axis=1)
-    step = max(BLOCK // (LEAF * count), 1)
+    step = max(MOST_NEIGHBOURS_HELD // (LEAF * count), 1)
     for first in range(0, len(leaves), step):
         last = min(first + step, len(leaves))
         squares, others = _search(columns, starts, low, high, first, last, k, count)
@@ -37,7 +37,7 @@ def nearest_rows(x: Matrix, k: int, count: int) -> Iterator[tuple[Integers, Matr
 def neighbours(x: Matrix, count: int) -> Labels:
     """Find the ``count`` nearest other rows of each row, the nearest first.
 
-    Of equals, those that come first in the search: always the same, on every machine.
+    Ties go to the row that the search meets first, which is the same on every machine.
     """
     near = np.empty((len(x), count), dtype=np.int64)
     for rows, _, others in nearest_rows(x, count + 1, count + 1):
@@ -59,7 +59,7 @@ def _leaves(x: Matrix) -> list[Integers]:
             continue
         points = x[rows]
         half = len(rows) // 2
-        # a full sort, for where a partial one leaves equals depends on the machine
+        # a full sort: where a partial one leaves ties depends on the machine
         split = np.argsort(points[:, np.ptp(points, axis=0).argmax()], kind="stable")
         waiting += [rows[split[half:]], rows[split[:half]]]
     return leaves
@@ -83,10 +83,10 @@ def _search(
     rounding.
     """
     offset = starts[first]
-    held = starts[last] - offset
-    squares = np.full((held, count), np.inf)
-    others = np.zeros((held, count), dtype=np.int64)
-    reach = np.full(held, np.inf)
+    rows = starts[last] - offset
+    squares = np.full((rows, count), np.inf)
+    others = np.zeros((rows, count), dtype=np.int64)
+    reach = np.full(rows, np.inf)
     apart = np.empty(starts.size - 1)
     from_box = np.empty(LEAF)
     from_row = np.empty(LEAF)
@@ -105,8 +105,10 @@ def _search(
                     point = columns[:, start + i]
                     _measure(columns, columns, begin, end, point, point, from_row)
                     row = start - offset + i
-                    found = from_row[: end - begin]
-                    my_reach[i] = _keep(found, begin, squares[row], others[row], my_reach[i], k)
+                    candidates = from_row[: end - begin]
+                    my_reach[i] = _insert(
+                        candidates, begin, squares[row], others[row], my_reach[i], k
+                    )
     return squares, others
 
 
@@ -126,20 +128,20 @@ def _measure(
 
 
 @kernel
-def _keep(
-    found: Matrix, begin: int, squares: Matrix, others: Labels, reach: float, k: int
+def _insert(
+    candidates: Matrix, begin: int, squares: Matrix, others: Labels, reach: float, k: int
 ) -> float:
-    """Sort what was found within reach, from row ``begin`` on, in among the nearest so far."""
+    """Insert the candidates within reach, rows from ``begin`` on, among the nearest so far."""
     size = int(np.searchsorted(squares, np.inf))
-    for i in range(found.size):
-        if found[i] < reach:
+    for i in range(candidates.size):
+        if candidates[i] < reach:
             place = min(size, squares.size - 1)
             size += 1
-            while place > 0 and squares[place - 1] > found[i]:
+            while place > 0 and squares[place - 1] > candidates[i]:
                 squares[place] = squares[place - 1]
                 others[place] = others[place - 1]
                 place -= 1
-            squares[place] = found[i]
+            squares[place] = candidates[i]
             others[place] = begin + i
             reach = min(squares[-1], 2.0 * squares[k - 1])
     return reach

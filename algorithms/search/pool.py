@@ -10,27 +10,27 @@ from algorithms.search.ranking import Ranking, squares_from
 from algorithms.search.scan import Scan
 from algorithms.types import Labels, Matrix
 
-FEW = 2048
+FEW_ROWS = 2048
 """Free records below which measuring all of them costs less than avoiding it."""
 
 FEW_COLUMNS = 5
-"""Columns from which on a tree pays only for tables that are longer in proportion."""
+"""With more columns than these, a tree pays only for tables that are longer in proportion."""
 
 Growth = Literal["seed", "centroid"]
 """Whether a group takes the records nearest to its seed, or nearest to its centroid so far."""
 
 
 def shortest_for_trees(columns: int) -> int:
-    """Tell how many records a table must have for a tree to pay, which has to be built first."""
-    return 3 * FEW * max(columns, FEW_COLUMNS) // (2 * FEW_COLUMNS)
+    """Compute how many records a table must have for a tree to pay, including its construction."""
+    return 3 * FEW_ROWS * max(columns, FEW_COLUMNS) // (2 * FEW_COLUMNS)
 
 
 class Pool:
     """Records that belong to no group yet.
 
-    Distances are squared Euclidean, and of equals the lowest row is chosen. The sum of the free
-    records is carried along in double-double arithmetic, so that a centroid does not depend on the
-    order in which records were taken.
+    Distances are squared Euclidean, and ties go to the lowest row. The sum of the free records is
+    carried along in double-double arithmetic, so that a centroid does not depend on the order in
+    which records were taken.
 
     While many records are free they are found through a tree, and otherwise, or where a tree is of
     no help, by measuring all of them. The answers are the same.
@@ -82,7 +82,7 @@ class Pool:
         return self._searched().farthest_from_row(row)
 
     def by_distance_from(self, point: Matrix) -> list[int]:
-        """List the free records, the farthest from ``point`` first; of equals the lowest row."""
+        """List the free records, the farthest from ``point`` first; ties by row."""
         free = self._free_rows()
         order = np.argsort(-squares_from(self._x, free, point), kind="stable")
         rows: list[int] = free[order].tolist()
@@ -154,7 +154,7 @@ class Pool:
     @property
     def _has_many(self) -> bool:
         """Whether there are enough free records for avoiding to measure all of them."""
-        return self._is_long and self._free >= FEW
+        return self._is_long and self._free >= FEW_ROWS
 
     def _searched(self) -> Index | Scan:
         """Choose how to find free records: through a tree where it helps, or by looking at all."""
@@ -200,7 +200,7 @@ def centroids_of(x: Matrix, labels: Labels) -> Matrix:
 
 
 def _closest(columns: Matrix, point: Matrix) -> int:
-    """Find the record (one per column) nearest to ``point``; the first of equals."""
+    """Find the record (one per column) nearest to ``point``; ties go to the first."""
     distances = np.empty(columns.shape[1])
     squared_distances(columns, distances.size, point, distances)
     return int(distances.argmin())

@@ -5,11 +5,11 @@ import numpy as np
 from algorithms.jit import kernel
 from algorithms.types import Labels, Matrix
 
-PATIENCE = 8
-"""Records looked at, for each that was ranked, before it is worth while to rank anew."""
+LOOKS_PER_ROW = 8
+"""Records looked at, for each that was ranked, before ranking them again pays."""
 
-TRIAL = 64
-"""Answers that a ranking must give until then, or it was not worth while."""
+LEAST_ANSWERS = 64
+"""Answers that a ranking must give until then; with fewer, it does not pay."""
 
 
 class Ranking:
@@ -18,7 +18,7 @@ class Ranking:
     A point that has moved by some distance is at most that much farther from any record: the search
     goes down the ranks until no record can be farther than the best so far. A centroid moves
     little while groups are cut from all sides. Where so many records are equally far that most must
-    be looked at, the ranking tells that it is slow.
+    be looked at, the ranking reports that it is slow.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ class Ranking:
         self._rows = np.empty(0, dtype=np.int64)
         self._away = np.empty(0)
         self._first = self._work = 0
-        self._answers = TRIAL
+        self._answers = LEAST_ANSWERS
         self.is_slow = False
 
     def farthest_from(self, point: Matrix, labels: Labels) -> int:
-        """Find the record of label -1 farthest from ``point``; the lowest row of equals."""
-        if self._work >= PATIENCE * len(self._rows):
+        """Find the record of label -1 farthest from ``point``; ties go to the lowest row."""
+        if self._work >= LOOKS_PER_ROW * len(self._rows):
             self._rank(point, labels)
         best, self._first, work = farthest_in_ranks(
             self._x, self._rows, self._away, self._first, self._point, point, labels
@@ -47,7 +47,7 @@ class Ranking:
         return int(best)
 
     def _rank(self, point: Matrix, labels: Labels) -> None:
-        self.is_slow = self._answers < TRIAL
+        self.is_slow = self._answers < LEAST_ANSWERS
         free = np.flatnonzero(labels < 0)
         squares = squares_from(self._x, free, point)
         order = np.argsort(-squares)

@@ -10,11 +10,11 @@ from algorithms.search.around_seed import (
 )
 from algorithms.search.kernels import (
     compact,
-    farthest,
     farthest_pair,
+    farthest_place,
     measure_farthest,
     measure_nearest,
-    nearest,
+    nearest_places,
     squared_distances,
     strike_out,
 )
@@ -23,15 +23,15 @@ from algorithms.types import Labels, Mask, Matrix
 COMPACT_BELOW = 0.75
 """Share of the records held that must be free; below it the gaps are closed."""
 
-NEAR = 4
-"""Records looked at first, in multiples of a group: those near a seed mostly settle its group."""
+GROUPS_NEARBY = 4
+"""Records looked at first, in multiples of a group: those near a seed mostly decide its group."""
 
 
 class Scan:
     """Free records in columns, all of which are measured for every answer.
 
-    Of equals the lowest row is chosen. The distances from the seed of the group cut last are kept,
-    for they also tell what is opposite, and what comes next.
+    Ties go to the lowest row. The distances from the seed of the group cut last are kept, since
+    they also tell which record is opposite, and which comes next.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Scan:
         self._x = x
         self._columns = (x if len(rows) == len(x) else x[rows]).T.copy(order="C")
         self._rows = rows.copy()
-        self._held = self._free = len(rows)
+        self._length = self._free = len(rows)
         self._distances = np.empty(len(rows))
         self._origin = -1  # the row that the distances were taken from, if it was a row
         self._radius: Matrix | None = None
@@ -53,16 +53,16 @@ class Scan:
     def farthest_from(self, point: Matrix) -> int:
         """Find the record farthest from ``point``."""
         self._origin = -1
-        place = measure_farthest(self._columns, self._held, point, self._distances)
+        place = measure_farthest(self._columns, self._length, point, self._distances)
         return int(self._rows[place])
 
     def farthest_from_row(self, row: int) -> int:
         """Find the record farthest from the record ``row``, which may have been removed."""
         if self._origin == row:
-            return int(self._rows[farthest(self._distances, self._held)])
-        found = self.farthest_from(self._x[row])
+            return int(self._rows[farthest_place(self._distances, self._length)])
+        farthest = self.farthest_from(self._x[row])
         self._origin = row
-        return found
+        return farthest
 
     def farthest_pair(self, is_free: Mask) -> tuple[int, int]:
         """Find the two records farthest from each other, the lower row first."""
@@ -73,7 +73,7 @@ class Scan:
         self._origin = -1
         return farthest_pair(
             self._columns,
-            self._held,
+            self._length,
             self._rows,
             self._radius,
             self._reach,
@@ -91,9 +91,9 @@ class Scan:
 
     def grow(self, row: int, size: int, spare: int) -> Labels:
         """Remove ``row`` and, one after the other, the record nearest to the centroid so far."""
-        near = self._measure_nearest(row, NEAR * size, spare)
+        near = self._measure_nearest(row, GROUPS_NEARBY * size, spare)
         self._distances[near[0]] = 0.0
-        places = grow_around_centroid(self._columns, self._held, self._distances, near, size)
+        places = grow_around_centroid(self._columns, self._length, self._distances, near, size)
         rows: Labels = self._rows[places]
         self._strike_out(places)
         return rows
@@ -102,7 +102,7 @@ class Scan:
         """Find the record nearest to any of ``members``, the seed first; its squared distance."""
         self._measure_from_row(members[0])
         place, square = nearest_to_any(
-            self._columns, self._held, self._distances, self._x[members[0]], self._x[members]
+            self._columns, self._length, self._distances, self._x[members[0]], self._x[members]
         )
         return int(self._rows[place]), float(square)
 
@@ -112,7 +112,7 @@ class Scan:
         place = self._place(row)
         away = float(np.sqrt(self._distances[place]))
         _, square = nearest_in_shell(
-            self._columns, self._held, self._distances, self._x[row], away, place, -1
+            self._columns, self._length, self._distances, self._x[row], away, place, -1
         )
         return float(square)
 
@@ -123,9 +123,9 @@ class Scan:
         self._measure_from_row(members[0])
         places = joining_by_neighbourhood(
             self._columns,
-            self._held,
+            self._length,
             self._distances,
-            nearest(self._distances, self._held, min((1 + NEAR) * k, self._free)),
+            nearest_places(self._distances, self._length, min((1 + GROUPS_NEARBY) * k, self._free)),
             k,
             self._x[members],
             min(largest - len(members), k),
@@ -138,7 +138,7 @@ class Scan:
 
     def remove(self, rows: Labels) -> None:
         """Remove records."""
-        self._strike_out(np.searchsorted(self._rows[: self._held], rows))
+        self._strike_out(np.searchsorted(self._rows[: self._length], rows))
 
     def _measure_nearest(self, row: int, count: int, spare: int) -> Labels:
         """Measure from ``row``, and find it and the places nearest to it, in order."""
@@ -147,7 +147,7 @@ class Scan:
         self._origin = row if spare < 0 else -1
         return measure_nearest(
             self._columns,
-            self._held,
+            self._length,
             self._x[row],
             self._distances,
             self._place(row),
@@ -157,14 +157,14 @@ class Scan:
 
     def _measure_from_row(self, row: int) -> None:
         if self._origin != row:
-            squared_distances(self._columns, self._held, self._x[row], self._distances)
+            squared_distances(self._columns, self._length, self._x[row], self._distances)
             self._origin = row
 
     def _place(self, row: int) -> int:
-        return int(np.searchsorted(self._rows[: self._held], row))
+        return int(np.searchsorted(self._rows[: self._length], row))
 
     def _strike_out(self, places: Labels) -> None:
         strike_out(self._columns, places, self._distances)
         self._free -= len(places)
-        if self._free < COMPACT_BELOW * self._held:
-            self._held = compact(self._columns, self._rows, self._distances, self._held)
+        if self._free < COMPACT_BELOW * self._length:
+            self._length = compact(self._columns, self._rows, self._distances, self._length)

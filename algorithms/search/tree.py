@@ -19,9 +19,9 @@ from algorithms.jit import kernel
 from algorithms.types import Labels, Matrix, Order
 
 WIDTH = 32
-"""Records in a leaf and children of a node, at the most."""
+"""Most records in a leaf, and most children of a node."""
 
-MULTIPLIER = 0.5
+BALL_WEIGHT = 0.5
 """Weight of the ball where the reach of a box is bounded; the bound holds for any above 0."""
 
 
@@ -34,7 +34,7 @@ class Tree(NamedTuple):
         The average of the records when the tree was built.
     blocks : array of shape (leaves, d + 1, WIDTH)
         The records of each leaf in columns, and their squared distances from the centre as one
-        more; NaN where there is none.
+        more; NaN where a slot is empty.
     rows : array of shape (leaves, WIDTH)
         Their row numbers.
     boxes : array of shape (nodes, 2, d + 1, WIDTH)
@@ -121,12 +121,12 @@ def remove(tree: Tree, row: int) -> None:
 def rows_left(tree: Tree, count: int) -> Order:
     """List the ``count`` rows that were not removed."""
     rows = np.empty(count, dtype=np.int64)
-    found = 0
+    listed = 0
     for leaf in range(tree.rows.shape[0]):
         for slot in range(WIDTH):
             if not np.isnan(tree.blocks[leaf, 0, slot]):
-                rows[found] = tree.rows[leaf, slot]
-                found += 1
+                rows[listed] = tree.rows[leaf, slot]
+                listed += 1
     return rows
 
 
@@ -134,8 +134,8 @@ def rows_left(tree: Tree, count: int) -> Order:
 def nearest(tree: Tree, point: Matrix, rows: Labels, squares: Matrix) -> int:
     """Find the rows nearest to ``point``, as many as ``rows`` holds, and return how many there are.
 
-    They are written to ``rows``, the nearest first, and their squared distances to ``squares``; of
-    equals the lowest row comes first.
+    They are written to ``rows``, the nearest first, and their squared distances to ``squares``;
+    ties go to the lowest row.
     """
     count = rows.size
     rows[:] = tree.places.size
@@ -188,7 +188,7 @@ def nearest(tree: Tree, point: Matrix, rows: Labels, squares: Matrix) -> int:
 
 @kernel
 def farthest(tree: Tree, point: Matrix) -> int:
-    """Find the row farthest from ``point``, the lowest of equals; -1 if there is none."""
+    """Find the row farthest from ``point``, -1 if the tree is empty; ties go to the lowest row."""
     best, largest = -1, -1.0
     top = tree.starts.size - 1
     at = np.zeros(top + 1, dtype=np.int64)
@@ -278,7 +278,7 @@ def _measure_reaches(tree: Tree, level: int, node: int, point: Matrix, offset: M
     square = 0.0
     for j in range(point.size):
         value, away, centre = point[j], offset[j], tree.centre[j]
-        ideal = -away / MULTIPLIER
+        ideal = -away / BALL_WEIGHT
         square += away * away
         low, high = box[0, j], box[1, j]
         for i in range(total.size):
@@ -290,10 +290,10 @@ def _measure_reaches(tree: Tree, level: int, node: int, point: Matrix, offset: M
             most = high[i] - centre
             best = ideal if ideal > least else least
             best = most if best > most else best
-            inside[i] += best * (2.0 * away + MULTIPLIER * best)
+            inside[i] += best * (2.0 * away + BALL_WEIGHT * best)
     radius = box[1, point.size]
     for i in range(total.size):
-        outer = (1.0 + MULTIPLIER) * radius[i] + square
+        outer = (1.0 + BALL_WEIGHT) * radius[i] + square
         # the second bound is summed in another order than distances are: leave room for rounding
         bound = outer * (1.0 + 1e-9) - inside[i]
         total[i] = bound if bound < total[i] else total[i]
@@ -301,7 +301,7 @@ def _measure_reaches(tree: Tree, level: int, node: int, point: Matrix, offset: M
 
 @kernel
 def _fit(tree: Tree, leaf: int, j: int) -> None:
-    """Draw the box of a leaf around its records in one column, and those above it likewise."""
+    """Draw the box of a leaf around its records in one column, and the boxes above it."""
     column = tree.blocks[leaf, j]
     low, high = column, column
     below = leaf

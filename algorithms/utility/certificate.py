@@ -51,7 +51,7 @@ def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
         return bound, (
             f"by weighted distances; column generation takes at most {LARGEST_TABLE:,} records"
         )
-    certified, made = group_bound(x, k, seconds)
+    certified, made = group_bound(x, k, files.classes, seconds)
     if certified < bound:
         return bound, (
             f"by weighted distances; column generation reached no better bound in {made} rounds"

@@ -6,8 +6,8 @@ This module imports Great Expectations, which takes seconds: import it where a s
 import great_expectations as gx
 import great_expectations.expectations as gxe
 
-from expectations.kinds import kind_of
 from expectations.request.spec import ReleaseSpec
+from expectations.suites.kinds import kind_of
 from expectations.suites.require import rule
 
 

@@ -17,7 +17,7 @@ def test_groups_are_the_same_to_the_label(
     name: str, method: str, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x = dataset(name)
-    monkeypatch.setattr(pool, "FEW", len(x) + 1)
+    monkeypatch.setattr(pool, "FEW_ROWS", len(x) + 1)
     expected = METHODS[method].run(x, k)
-    monkeypatch.setattr(pool, "FEW", 100)
+    monkeypatch.setattr(pool, "FEW_ROWS", 100)
     assert np.array_equal(METHODS[method].run(x, k), expected)

@@ -35,10 +35,10 @@ def test_awkward_tables_are_on_one_scale() -> None:
 
 
 def test_brute_force_lasts_as_long_as_its_context() -> None:
-    before = pool.FEW
+    before = pool.FEW_ROWS
     with trees_from(before + 1):
-        assert before < pool.FEW
-    assert before == pool.FEW
+        assert before < pool.FEW_ROWS
+    assert before == pool.FEW_ROWS
 
 
 def test_growth_is_fitted_to_the_longer_tables() -> None:

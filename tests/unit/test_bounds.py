@@ -61,7 +61,7 @@ def test_neighbours_are_found_across_leaves_and_blocks(
     k: int, digits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(neighbours, "LEAF", 16)
-    monkeypatch.setattr(neighbours, "BLOCK", 2000)
+    monkeypatch.setattr(neighbours, "MOST_NEIGHBOURS_HELD", 2000)
     x = np.random.default_rng(k).lognormal(size=(150, 3)).round(digits)
     expected = oracle.neighbour_bound(x, k)
     assert neighbour_bound(x, k) == pytest.approx(expected, rel=1e-12)

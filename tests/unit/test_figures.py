@@ -1,7 +1,7 @@
 """Attacks on figures: an attacker has the published file, a manifest and the table of a map."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import pairwise
 
 import numpy as np
@@ -85,8 +85,8 @@ def tables() -> list[Comparison]:
 def share_of_cells(files: Comparison, columns: list[dict[str, float]]) -> float:
     """Tell how many guesses lie so near a cell that it is no chance: one in ten does by chance."""
     near = []
-    for j, _, guess in guesses(files.published, columns):
-        values = np.sort(files.original[:, j])
+    for j, _, guess in guesses(rows_of(files.masked.published), columns):
+        values = np.sort(files.original.keys[j])
         i = int(np.clip(np.searchsorted(values, guess), 1, len(values) - 1))
         gap = values[i] - values[i - 1]
         near.append(min(values[i] - guess, guess - values[i - 1]) < 0.05 * gap)
@@ -174,19 +174,21 @@ def test_the_records_averaged_for_a_quantile_do_not_depend_on_k(
 def gradients(files: Comparison) -> dict[str, Matrix]:
     """Tell how far each figure with all its digits moves if one original moves a little."""
 
+    published = rows_of(files.masked.published)
+
     def figures(original: Matrix) -> dict[str, float]:
-        moved = replace(files, original=original)
+        moved = compare_rows(original, published, files.k)
         found = dict(evaluate(moved).exact)
         for percent, change in quantile_changes(moved).items():
             # in the column's own unit, where the deviation of all records plays no part
-            found[f"quantile_{percent}"] = float(change[0] * moved.scale.deviation[0])
-        old = np.quantile(moved.published[:, 0], 0.5) - np.quantile(moved.original[:, 0], 0.5)
+            found[f"quantile_{percent}"] = float(change[0] * original[:, 0].std(ddof=1))
+        old = np.quantile(published[:, 0], 0.5) - np.quantile(original[:, 0], 0.5)
         return {**found, "median as it was": float(old)}
 
-    start = figures(files.original)
+    start = figures(rows_of(files.original))
     moves: dict[str, list[float]] = {name: [] for name in start}
     for row in range(len(files.original)):
-        original = files.original.copy()
+        original = rows_of(files.original)
         original[row] += 1e-5
         after = figures(original)
         for name, value in start.items():

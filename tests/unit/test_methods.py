@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from algorithms.local_search.dissolve import dissolve_and_split
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.dbm import dbm, elbow
-from algorithms.microaggregation.fcm import far_apart, fcm, nearest_centres, settle
+from algorithms.microaggregation.fcm import far_apart, fcm, move_centres, nearest_centres
 from algorithms.microaggregation.kward import merge
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.mdav1 import mdav1
@@ -133,7 +133,7 @@ def test_fuzzy_c_means_follows_its_formulas() -> None:
     x = np.random.default_rng(3).normal(size=(40, 2))
     start = far_apart(x, 4) + 0.1  # no row lies on a centre
     centres = start.copy()
-    settle(x, centres, 1.7, 6)
+    move_centres(x, centres, 1.7, 6)
     assert centres == pytest.approx(oracles.fuzzy(x, start, 1.7, 6))
     squares = ((x[:, None, :] - centres[None]) ** 2).sum(axis=2)
     assert nearest_centres(x, centres).tolist() == squares.argmin(axis=1).tolist()

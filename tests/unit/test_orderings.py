@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from algorithms.microaggregation import cbfs, md, mdav
+from algorithms.microaggregation import cbfs, md
+from algorithms.microaggregation.mdav import mdav
 from algorithms.orderings import ORDERINGS
-from algorithms.orderings.groups import chained, path_through
+from algorithms.orderings.groups import path_through
+from algorithms.search.opposites import cut_all_opposites
+from algorithms.search.paths import chained
 from algorithms.standardisation import standardise
 from algorithms.types import Matrix
 from tests.oracles import groups as oracle
@@ -56,7 +59,7 @@ def test_ranks_are_summed() -> None:
 @given(problem=problems())
 def test_groups_are_visited_as_they_were_formed(problem: tuple[Matrix, int]) -> None:
     x, k = problem
-    for form in (cbfs.form_groups, md.form_groups, mdav.form_groups):
+    for form in (cbfs.form_groups, md.form_groups, cut_all_opposites):
         pool = form(x, k)
         path = path_through(x, pool, chain=False)
         assert path.tolist() == oracle.as_formed(x, pool.labels, pool.seeds)
@@ -67,5 +70,5 @@ def test_groups_are_chained_by_nearest_centroid_and_nearest_point(
     problem: tuple[Matrix, int],
 ) -> None:
     x, k = problem
-    labels = mdav.mdav(x, k)
+    labels = mdav(x, k)
     assert chained(x, labels).tolist() == oracle.chained(x, labels)

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms.cutting import cut_path
-from algorithms.orderings.npn import nearest_next, npn
-from algorithms.orderings.tsp import _shorten_at, cut_on, lay, neighbours, tsp
+from algorithms.orderings.npn import npn
+from algorithms.orderings.tsp import _shorten_at, cut_on, lay, nearest_others, tsp
 from algorithms.search import tree
+from algorithms.search.paths import nearest_next
 from algorithms.types import Matrix
 from tests.oracles import paths as oracle
 from tests.problems import matrices
@@ -94,7 +95,7 @@ def test_no_two_edges_of_a_tour_are_better_exchanged() -> None:
 
 @given(x=matrices(least=4))
 def test_a_move_gains_what_the_tour_gets_shorter_and_none_is_made_out_of_reach(x: Matrix) -> None:
-    near, away = neighbours(x, min(5, len(x) - 1))
+    near, away = nearest_others(x, min(5, len(x) - 1))
     tour = lay(x, near, away, np.arange(len(x)))
     for row in range(len(x)):
         before = tour.order.copy()

@@ -43,15 +43,15 @@ every_method = pytest.mark.parametrize(("name", "options"), SERVED, ids=lambda v
 def through_tree(x: Matrix, k: int, name: str, **options: Any) -> Labels:
     """Group rows with a tree however few they are, and however little it helps."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool, "FEW", 1)
-        patch.setattr(index, "COST", 0)
+        patch.setattr(pool, "FEW_ROWS", 1)
+        patch.setattr(index, "LEAF_COST", 0)
         return METHODS[name].run(x, k, **options)
 
 
 def by_scan(x: Matrix, k: int, name: str, **options: Any) -> Labels:
     """Group rows by looking at all of them however many they are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool, "FEW", len(x) + 1)
+        patch.setattr(pool, "FEW_ROWS", len(x) + 1)
         return METHODS[name].run(x, k, **options)
 
 
@@ -140,7 +140,7 @@ def test_a_ranking_finds_the_farthest_from_a_point_that_moves(x: Matrix) -> None
 def test_a_ranking_tells_that_it_is_slow_where_all_records_are_equally_far() -> None:
     labels = np.full(50, -1, dtype=np.int64)
     even, uneven = Ranking(np.zeros((50, 2))), Ranking(np.arange(50.0).reshape(-1, 1))
-    for _ in range(4 * ranking.PATIENCE):
+    for _ in range(4 * ranking.LOOKS_PER_ROW):
         assert even.farthest_from(np.zeros(2), labels) == 0
         assert uneven.farthest_from(np.zeros(1), labels) == 49
     assert even.is_slow
@@ -193,21 +193,21 @@ def test_mdav_of_20000_rows_is_the_same_through_a_tree(k: int) -> None:
 def test_a_tree_that_does_not_help_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(4).integers(0, 2, (300, 12)) * 1.0
     expected = by_scan(x, 2, "mdav").tolist()
-    monkeypatch.setattr(pool, "FEW", 20)
+    monkeypatch.setattr(pool, "FEW_ROWS", 20)
     records = Pool(x)
     searches = []
     while len(records) >= 2:
         records.cut(records.farthest_from(records.centroid()), 2)
         searches.append(type(records._search))
     assert searches[0] is Index
-    assert searches[index.TRIAL] is Scan
+    assert searches[index.GROUPS_ON_TRIAL] is Scan
     assert mdav(x, 2).tolist() == expected
 
 
 def test_a_tree_that_helps_is_kept_until_few_records_are_free(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool, "FEW", 1600)
+    monkeypatch.setattr(pool, "FEW_ROWS", 1600)
     records = Pool(np.arange(2400.0).reshape(-1, 1))
     while len(records) >= 1602:
         records.cut(records.farthest_from(records.centroid()), 2)
@@ -221,7 +221,7 @@ def test_a_tree_that_helps_is_kept_until_few_records_are_free(
 def test_trees_begin_with_tables_that_are_longer_the_more_columns_there_are(
     columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "FEW", 40)
+    monkeypatch.setattr(pool, "FEW_ROWS", 40)
     least = pool.shortest_for_trees(columns)
     assert least == {1: 60, 5: 60, 10: 120}[columns]
     x = np.random.default_rng(1).normal(size=(least, columns))
@@ -237,14 +237,14 @@ def test_the_centroid_is_searched_through_the_tree_where_all_records_are_equally
     angles = np.arange(0.0, 300.0) * np.pi / 2.0
     x = np.round(np.column_stack([np.cos(angles), np.sin(angles)]))
     expected = by_scan(x, 2, "cbfs").tolist()
-    monkeypatch.setattr(pool, "FEW", 1)
-    monkeypatch.setattr(index, "COST", 0)
-    monkeypatch.setattr(ranking, "PATIENCE", 1)
+    monkeypatch.setattr(pool, "FEW_ROWS", 1)
+    monkeypatch.setattr(index, "LEAF_COST", 0)
+    monkeypatch.setattr(ranking, "LOOKS_PER_ROW", 1)
     assert METHODS["cbfs"].run(x, 2).tolist() == expected
 
 
 def test_rows_leave_a_tree_one_by_one_or_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "FEW", 1)
+    monkeypatch.setattr(pool, "FEW_ROWS", 1)
     x = np.arange(40.0).reshape(-1, 1)
     records = Pool(x)
     records.cut(0, 2)

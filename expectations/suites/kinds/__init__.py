@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from algorithms.attributes import Attribute, Number
-from expectations.kinds.kind import Kind
-from expectations.kinds.number import NumberKind
+from expectations.suites.kinds.kind import Kind
+from expectations.suites.kinds.number import NumberKind
 
 KINDS: Mapping[type, Kind[Any]] = {Number: NumberKind()}
 

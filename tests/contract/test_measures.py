@@ -1,0 +1,141 @@
+"""What every registered measure owes, over the whole registry."""
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms.comparison import Comparison
+from algorithms.evaluation import evaluate
+from algorithms.masking import Plan, mask
+from algorithms.measure import Measure
+from algorithms.measures import MEASURES
+from algorithms.microaggregation import METHODS
+from algorithms.table import Codes, Table
+from algorithms.types import Matrix
+from tests.problems import problems
+from tests.tables import table_of
+
+every_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+
+DEPENDS_ON_ROWS = {"reidentified_best"}
+"""Measures in which ties are broken by row, or records are drawn."""
+
+
+def masked(x: Matrix, k: int, codes: np.ndarray | None = None) -> Comparison:
+    """Mask whole numbers, so that rounding plays a part."""
+    values = np.rint(4.0 * x).astype(np.int64)
+    confidential = {} if codes is None else {"c": Codes(codes, ordered=True)}
+    table = table_of(list(values.T), confidential)
+    return Comparison(table, mask(table, Plan(k=k, method=METHODS["mdav"])))
+
+
+def rows(files: Comparison, order: np.ndarray) -> Comparison:
+    """Take the rows of a comparison in another order."""
+    original, masked = files.original, files.masked
+    averages = masked.averages[order]
+
+    def taken(table: Table) -> Table:
+        codes = {
+            name: Codes(column.values[order], column.ordered)
+            for name, column in table.confidential.items()
+        }
+        return Table(table.attributes, tuple(c[order] for c in table.keys), confidential=codes)
+
+    before, after = taken(original), taken(masked.published)
+    return Comparison(before, type(masked)(before, after, masked.groupings, masked.k, averages))
+
+
+def value(files: Comparison, measure: Measure) -> float | None:
+    return evaluate(files, [measure.name]).exact.get(measure.name)
+
+
+@every_measure
+def test_it_is_fully_described(measure: Measure) -> None:
+    assert measure.name.isidentifier()
+    assert measure.definition.endswith(".")
+    assert measure.least < measure.most
+    side = "files"
+    first, *options = inspect.signature(measure.run).parameters.values()
+    assert first.name == side
+    assert all(option.kind is option.KEYWORD_ONLY for option in options)
+    assert tuple(option.name for option in options) == measure.options
+
+
+@every_measure
+@given(problem=problems(), seed=st.integers(0, 9))
+def test_it_stays_within_its_range(
+    measure: Measure, problem: tuple[Matrix, int], seed: int
+) -> None:
+    x, k = problem
+    codes = np.random.default_rng(seed).integers(0, 3, len(x))
+    found = value(masked(x, k, codes), measure)
+    least, most = measure.range_at(k)
+    assert found is None or least - 1e-9 <= found <= most + 1e-9
+
+
+@every_measure
+@given(problem=problems(), seed=st.integers(0, 9))
+def test_the_order_of_rows_makes_no_difference(
+    measure: Measure, problem: tuple[Matrix, int], seed: int
+) -> None:
+    x, k = problem
+    rng = np.random.default_rng(seed)
+    files = masked(x, k, rng.integers(0, 3, len(x)))
+    moved = rows(files, rng.permutation(len(x)))
+    if measure.name not in DEPENDS_ON_ROWS:
+        assert value(moved, measure) == pytest.approx(value(files, measure), rel=1e-6, abs=1e-6)
+
+
+@every_measure
+def test_units_make_no_difference(measure: Measure) -> None:
+    x = np.random.default_rng(8).integers(0, 90, (60, 3)).astype(np.float64)
+    one, other = (
+        Comparison(table, mask(table, Plan(k=4, method=METHODS["mdav"])))
+        for table in (table_of(list(x.T)), table_of(list(1024.0 * x.T)))
+    )
+    assert value(other, measure) == pytest.approx(value(one, measure), abs=1e-9)
+
+
+IDENTITY = {
+    "il": 0.0, "rounding": 0.0, "sse": 0.0, "il1s": 0.0, "mean_change": 0.0, "variance_change": 0.0,
+    "quantile_change": 0.0, "correlation_change": 0.0, "correlation_change_mean": 0.0,
+    "spectrum_change": 0.0, "spectrum_change_mean": 0.0, "pmse": 0.0, "dld": 100.0,
+    "dld_optimistic": 100.0, "dld_pessimistic": 100.0, "linked_nearest": 100.0,
+    "within_records": 100.0, "within_values": 100.0, "within_ranks_records": 100.0,
+    "within_ranks_values": 100.0, "reidentified_best": 100.0, "reidentified_random": 100.0,
+    "k": 1.0, "below_k": 80.0, "il_over_bound": 0.0, "l_distinct": 1.0, "l_entropy": 1.0,
+}  # fmt: skip
+"""What each measure says of distinct records that are published as they are, at k = 2."""
+
+
+@every_measure
+def test_it_tells_that_nothing_was_changed(measure: Measure) -> None:
+    x = np.random.default_rng(4).normal(size=(80, 3))
+    table = table_of(list(x.T), {"c": Codes(np.arange(80) % 4, ordered=True)})
+    plan = Plan(k=1, method=METHODS["mdav"])
+    unchanged = mask(table, plan)
+    files = Comparison(
+        table,
+        type(unchanged)(table, unchanged.published, unchanged.groupings, 2, unchanged.averages),
+    )
+    assert all(map(np.array_equal, files.original.keys, files.masked.published.keys))
+    found = value(files, measure)
+    if measure.name in IDENTITY:
+        assert found == pytest.approx(IDENTITY[measure.name], abs=1e-9)
+    else:
+        # these depend on the records, whatever is published of them
+        assert measure.name in {"sst", "il_bound", "t_equal", "t_ordered"}
+        assert found is not None
+        assert found > 0.0
+
+
+def test_a_measure_without_need_of_the_original_is_given_none() -> None:
+    x = np.random.default_rng(1).normal(size=(12, 2))
+    files = masked(x, 3)
+    for measure in MEASURES.values():
+        if not measure.needs_original:
+            assert not hasattr(files.released, "original")
+            measure.run(files.released)
