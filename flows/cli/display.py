@@ -139,12 +139,12 @@ def _cell_line(cell: Cell) -> str:
     return f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(result)}".rstrip()
 
 
-def measures(found: Mapping[str, Measure]) -> None:
+def measures(registry: Mapping[str, Measure]) -> None:
     """Print the measures, their meaning and the direction that is better."""
     console = Console(highlight=False, soft_wrap=True)
     for kind in ("utility", "risk"):
         console.print(f"\n[bold]{kind}[/]")
-        for name, measure in found.items():
+        for name, measure in registry.items():
             if measure.kind == kind:
                 unit = f", in {measure.unit}" if measure.unit else ""
                 console.print(
@@ -161,7 +161,7 @@ def warnings(sentences: Iterable[str]) -> None:
         console.print(f"[bold yellow]warning:[/] {escape(sentence)}")
 
 
-def verdicts(found: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
+def verdicts(judged: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
     """Print the measures with their limits and verdicts, and the certificate."""
     if evaluation is None:
         return
@@ -169,7 +169,7 @@ def verdicts(found: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
     for heading in ("value", "limit"):
         table.add_column(heading, justify="right")
     table.add_column("verdict")
-    for verdict in found:
+    for verdict in judged:
         table.add_row(
             verdict.title,
             verdict.shown_value,
@@ -192,44 +192,44 @@ def files(folder: Path | None, manifest: Path | None) -> None:
         say(f"  report        {manifest.with_name('report.html')}")
 
 
-def recomputed(found: Mapping[str, float]) -> None:
+def recomputed(values: Mapping[str, float]) -> None:
     """Print the measures that were recomputed from published files alone."""
     from algorithms.measures import MEASURES
 
-    for name, value in found.items():
+    for name, value in values.items():
         say(f"  recomputed  {MEASURES[name].title}: {MEASURES[name].shown(value)}")
 
 
-def audit(found: Audit) -> None:
+def audit(audited: Audit) -> None:
     """Print the findings of an audit."""
-    say(f"register: {found.lines} lines, {found.attempts} attempts")
-    for folder in found.verified:
+    say(f"register: {audited.lines} lines, {audited.attempts} attempts")
+    for folder in audited.verified:
         say(f"  verified    {folder}")
-    for sentence in found.incomplete:
+    for sentence in audited.incomplete:
         say(f"  incomplete  {sentence}; the next run repairs this")
-    if not found.faults:
+    if not audited.faults:
         say("the register and every release in it are intact")
 
 
-def methods(found: Mapping[str, tuple[Method, list[str]]]) -> None:
+def methods(registry: Mapping[str, tuple[Method, list[str]]]) -> None:
     """Print the methods with their options and their papers."""
     from algorithms.references import PAPERS
 
     console = Console(highlight=False, soft_wrap=True)
-    for name, (method, options) in found.items():
+    for name, (method, options) in registry.items():
         path = " It cuts a path, so a spec must name an ordering." if method.along_path else ""
         console.print(f"[bold]{name}[/]  {escape(method.summary)}{path}")
         for line in [*options, f"[{method.paper}] {PAPERS[method.paper]}"]:
             console.print(f"    {escape(line)}")
 
 
-def orderings(found: Mapping[str, tuple[Ordering, list[str]]]) -> None:
+def orderings(registry: Mapping[str, tuple[Ordering, list[str]]]) -> None:
     """Print the orderings with their options and their papers."""
     from algorithms.references import PAPERS
 
     console = Console(highlight=False, soft_wrap=True)
     console.print("\norderings, for methods that cut a path:")
-    for name, (ordering, options) in found.items():
+    for name, (ordering, options) in registry.items():
         console.print(f"[bold]{name}[/]  {escape(ordering.summary)}")
         for line in [*options, f"[{ordering.paper}] {PAPERS[ordering.paper]}"]:
             console.print(f"    {escape(line)}")
@@ -263,23 +263,23 @@ def history(pasts: Sequence[Past]) -> None:
     Console(highlight=False).print(table)
 
 
-def status(found: Status, url: str) -> None:
+def status(current: Status, url: str) -> None:
     """Print the workers, runs, candidates and schedule of an installation."""
     say("times are in UTC")
-    say(f"server    {'answers' if found.server else 'does not answer'} at {url}")
-    say(f"workers   {', '.join(found.workers) or 'none, so nothing will run'}")
-    for heading, runs in (("running", found.running), ("review", found.paused)):
+    say(f"server    {'answers' if current.server else 'does not answer'} at {url}")
+    say(f"workers   {', '.join(current.workers) or 'none, so nothing will run'}")
+    for heading, runs in (("running", current.running), ("review", current.paused)):
         for run in runs:
             say(f"{heading:<10}{run}")
-    for register, candidates in found.candidates.items():
+    for register, candidates in current.candidates.items():
         for candidate in candidates:
             say(f"{'candidate':<10}{candidate} in {register}")
-    if found.due:
+    if current.due:
         table = Table("deployment", "next run (UTC)", "last run (UTC)", box=None, pad_edge=False)
-        for due in found.due:
+        for due in current.due:
             next_run = f"{due.next:%Y-%m-%d %H:%M}" if due.next else "by hand"
             table.add_row(due.name, next_run, due.last)
         Console(highlight=False).print()
         Console(highlight=False).print(table)
-    for error in found.faults:
+    for error in current.faults:
         say(f"{error.state_name.lower()}: {error}")

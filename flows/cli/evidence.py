@@ -57,10 +57,10 @@ def audit(register: Path, public: Path | None, head: str | None) -> int:
     """
     from tasks.store.audit import audit as audit_register
 
-    found = audit_register(register, public, head)
-    display.audit(found)
-    if found.faults:
-        raise IntegrityError("\n".join(found.faults))
+    audited = audit_register(register, public, head)
+    display.audit(audited)
+    if audited.faults:
+        raise IntegrityError("\n".join(audited.faults))
     return 0
 
 
@@ -92,22 +92,22 @@ def register(registers: list[Path], page: Path | None, as_json: bool) -> int:
     from tasks.store.audit import audit as audit_register
     from tasks.store.history import history
 
-    found = {}
+    audits = {}
     for folder in dict.fromkeys(path.absolute() for path in registers):
         audited = audit_register(folder)
-        found[folder] = audited, history(folder, audited) if audited.readable else []
-    page = (page or next(iter(found)) / "index.html").absolute()
-    page.write_text(register_page(found), encoding="utf-8")
+        audits[folder] = audited, history(folder, audited) if audited.readable else []
+    page = (page or next(iter(audits)) / "index.html").absolute()
+    page.write_text(register_page(audits), encoding="utf-8")
     if as_json:
         content = {
             str(folder): {**asdict(audited), "history": [asdict(past) for past in pasts]}
-            for folder, (audited, pasts) in found.items()
+            for folder, (audited, pasts) in audits.items()
         }
         sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     else:
-        display.history([past for _, pasts in found.values() for past in pasts])
+        display.history([past for _, pasts in audits.values() for past in pasts])
         display.say(f"  page  {page}")
-    faults = [fault for audited, _ in found.values() for fault in audited.faults]
+    faults = [fault for audited, _ in audits.values() for fault in audited.faults]
     if faults:
         raise IntegrityError("\n".join(faults))
     return 0

@@ -70,9 +70,9 @@ def status(home: Path | None) -> int:
     display.quieten_prefect()
     from flows.operation.status import status as ask
 
-    found = ask()
-    display.status(found, os.environ["PREFECT_API_URL"])
-    return 0 if found.well else 1
+    current = ask()
+    display.status(current, os.environ["PREFECT_API_URL"])
+    return 0 if current.well else 1
 
 
 @command(FILE_OPTION)

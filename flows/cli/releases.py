@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tasks.explore.cell import Cell
     from tasks.stage import Listener
 
+    Explored = tuple[list[Cell], ReleaseError | None]
+
 SMALLEST_K = 2
 NEVER_STARTED = "Prefect ended the run before its first stage; see its log"
 
@@ -309,20 +311,18 @@ def _ended(outcomes: list[Outcome]) -> int:
 
 
 @contextmanager
-def _exploring(
-    folder: Path, listener: Listener, observer: Observer
-) -> Iterator[list[tuple[list[Cell], ReleaseError | None]]]:
+def _exploring(folder: Path, listener: Listener, observer: Observer) -> Iterator[list[Explored]]:
     """Have the map written to a folder, listen to each choice, and collect the outcome."""
     from flows.explore import map_folder, observers, outcomes
     from tasks.stage import heard
 
-    found: list[tuple[list[Cell], ReleaseError | None]] = []
+    collected: list[Explored] = []
     observers.append(observer)
-    outcomes.append(lambda cells, error: found.append((cells, error)))
+    outcomes.append(lambda cells, error: collected.append((cells, error)))
     chosen = map_folder.set(folder.absolute())
     try:
         with heard(listener):
-            yield found
+            yield collected
     finally:
         map_folder.reset(chosen)
         observers.pop()
@@ -330,7 +330,7 @@ def _exploring(
 
 
 def _explored(
-    outcomes: list[tuple[list[Cell], ReleaseError | None]],
+    outcomes: list[Explored],
     settled: ReleaseSpec,
     folder: Path,
     spec: Path,
