@@ -202,7 +202,7 @@ def recomputed(values: Mapping[str, float]) -> None:
 
 def audit(audited: Audit) -> None:
     """Print the findings of an audit."""
-    say(f"register: {audited.lines} lines, {audited.attempts} attempts")
+    say(f"lines in the register: {audited.lines}, attempts: {audited.attempts}")
     for folder in audited.verified:
         say(f"  verified    {folder}")
     for sentence in audited.incomplete:

@@ -77,7 +77,7 @@ def example(
     *tables, spec = write_example(
         folder, rows=rows, quarters=quarters, seed=seed, file_format=file_format, force=force
     )
-    display.say(f"wrote {len(tables)} tables of {rows} rows each, and a spec: {spec}")
+    display.say(f"tables: {len(tables)}, with {rows} rows each; spec: {spec}")
     return 0
 
 
