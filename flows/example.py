@@ -1,4 +1,4 @@
-"""Writes the built-in example: tables of four quarters and a spec that is ready to run."""
+"""Writes the built-in example: quarterly tables and a spec that is ready to run."""
 
 import io
 from pathlib import Path
@@ -15,7 +15,7 @@ from tasks.store.disk import make_folder
 
 SPEC = Path(__file__).parents[1] / "deployments" / "specs" / "enterprise-survey.yaml"
 LAST_QUARTER = 2026 * 4 + 2
-"""2026-Q3, counted in quarters from the year 0."""
+"""2026-Q3, counted in quarters since the year 0."""
 
 
 def write_example(
@@ -26,31 +26,31 @@ def write_example(
     Raises
     ------
     StorageError
-        If a file is there with other content and ``force`` is not given.
+        If a file exists with different content, unless ``force`` is set.
     """
     make_folder(folder, "the example folder")
     first = LAST_QUARTER - quarters + 1
-    written = []
+    tables = []
     for quarter, columns in enumerate(survey(rows, quarters, seed), start=first):
         name = f"{SPEC.stem}-{quarter // 4}-Q{quarter % 4 + 1}.{file_format}"
         _write(folder / name, _encode(columns, file_format), force)
-        written.append(folder / name)
+        tables.append(folder / name)
     spec = SPEC.read_text(encoding="utf-8").replace("{period}.csv", f"{{period}}.{file_format}")
     _write(folder / SPEC.name, spec.encode(), force)
-    return [*written, folder / SPEC.name]
+    return [*tables, folder / SPEC.name]
 
 
 def _write(path: Path, content: bytes, force: bool) -> None:
     if path.exists() and not force and path.read_bytes() != content:
         raise StorageError(
-            f"{str(path)!r} must not be overwritten; it has other content: choose another folder "
-            "or give --force"
+            f"{str(path)!r} must not be overwritten; its content differs: choose another folder or "
+            "use --force"
         )
     path.write_bytes(content)
 
 
 def _encode(columns: dict[str, np.ndarray], file_format: str) -> bytes:
-    table = pa.table({name: _readable(name, values) for name, values in columns.items()})
+    table = pa.table({name: _with_labels(name, values) for name, values in columns.items()})
     buffer = io.BytesIO()
     if file_format == "csv":
         pyarrow.csv.write_csv(table, buffer)
@@ -59,12 +59,12 @@ def _encode(columns: dict[str, np.ndarray], file_format: str) -> bytes:
     return buffer.getvalue()
 
 
-def _readable(name: str, values: np.ndarray) -> pa.Array:
-    """Write companies, regions, sectors and ratings as text."""
+def _with_labels(name: str, values: np.ndarray) -> pa.Array:
+    """Turn the codes of companies, regions, sectors and ratings into text."""
     if name == "company":
         digits = pc.utf8_lpad(pa.array(values).cast(pa.string()), 8, "0")
         return pc.binary_join_element_wise("C", digits, "")
-    words = {"region": REGIONS, "sector": SECTORS, "credit_rating": RATINGS}
-    if name not in words:
+    labels = {"region": REGIONS, "sector": SECTORS, "credit_rating": RATINGS}
+    if name not in labels:
         return pa.array(values)
-    return pa.array(words[name]).take(pa.array(values, mask=values < 0))
+    return pa.array(labels[name]).take(pa.array(values, mask=values < 0))

@@ -1,7 +1,8 @@
-"""What the command line shows."""
+"""What the command line prints."""
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from rich.progress import (
 from rich.table import Table
 
 if TYPE_CHECKING:
-    # types only: what is imported here would be waited for by `microrelease --help`
+    # for types only: importing these modules would slow down `microrelease --help`
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
@@ -39,13 +40,20 @@ if TYPE_CHECKING:
     from tasks.store.history import Past
 
 
+def quieten_prefect() -> None:
+    """Keep Prefect's own messages off the terminal; its log in the database stays complete."""
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
+
+
 def say(sentence: str, *, error: bool = False) -> None:
-    """Print one sentence, unbroken."""
+    """Print one sentence without line breaks."""
     Console(highlight=False, soft_wrap=True, stderr=error).print(escape(sentence))
 
 
 def fault(error: ReleaseError) -> None:
-    """Print what went wrong, each fault on a line of its own."""
+    """Print an error, each of its faults on a line of its own."""
     console = Console(highlight=False, soft_wrap=True, stderr=True)
     for line in str(error).splitlines():
         console.print(f"[bold red]{error.state_name.lower()}:[/] {escape(line)}")
@@ -53,12 +61,10 @@ def fault(error: ReleaseError) -> None:
 
 @contextmanager
 def stages(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[float], None]]]:
-    """Show each stage while it runs, how far a search is, and the seconds of what has passed."""
+    """Show the running stage, the progress of its search, and the seconds each stage took."""
     console = Console(highlight=False)
-    how = spec.microaggregation
-    console.print(
-        f"[bold]{spec.release.name}[/] {spec.release.folder.name}: method {how.method}, k = {how.k}"
-    )
+    plan = spec.microaggregation
+    console.print(f"{_title(spec)}: method {plan.method}, k = {plan.k}")
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -69,15 +75,15 @@ def stages(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[float], None
     ) as progress:
         started = time.monotonic()
         bar = progress.add_task("starting Prefect", total=None)
-        begun = False
+        first = True
         running = ""
 
         def listener(name: str, seconds: float | None) -> None:
-            nonlocal begun, running
+            nonlocal first, running
             running = name
-            if not begun:
+            if first:
                 progress.console.print(f"  {'start':<16}{time.monotonic() - started:8.2f} s")
-                begun = True
+                first = False
             if seconds is None:
                 progress.reset(bar, description=name)
             else:
@@ -91,9 +97,9 @@ def stages(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[float], None
 
 @contextmanager
 def cells(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[Cell, int], None]]]:
-    """Show how many choices were tried, and each that is done."""
+    """Show how many choices have been tried, and the result of each."""
     console = Console(highlight=False)
-    console.print(f"[bold]{spec.release.name}[/] {spec.release.folder.name}: exploring")
+    console.print(f"{_title(spec)}: exploring")
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -113,26 +119,32 @@ def cells(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[Cell, int], N
 
         def observer(cell: Cell, total: int) -> None:
             progress.update(bar, description="trying choices", total=total, advance=1)
-            shown = (
-                cell.fault
-                if cell.evaluation is None
-                else f"IL {cell.measure('il'):8.4f} %   DLD {cell.measure('dld'):8.4f} %   "
-                + ("within limits" if cell.admissible else "")
-            )
-            progress.console.print(
-                f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(shown)}".rstrip(), soft_wrap=True
-            )
+            progress.console.print(_cell_line(cell), soft_wrap=True)
 
         yield listener, observer
     console.print()
 
 
-def measures(found: Mapping[str, Measure]) -> None:
-    """Print the measures, what they mean and which way is better."""
+def _title(spec: ReleaseSpec) -> str:
+    return f"[bold]{spec.release.name}[/] {spec.release.folder.name}"
+
+
+def _cell_line(cell: Cell) -> str:
+    result = (
+        cell.fault
+        if cell.evaluation is None
+        else f"IL {cell.measure('il'):8.4f} %   DLD {cell.measure('dld'):8.4f} %   "
+        + ("within limits" if cell.admissible else "")
+    )
+    return f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(result)}".rstrip()
+
+
+def measures(registry: Mapping[str, Measure]) -> None:
+    """Print the measures, their meaning and the direction that is better."""
     console = Console(highlight=False, soft_wrap=True)
     for kind in ("utility", "risk"):
         console.print(f"\n[bold]{kind}[/]")
-        for name, measure in found.items():
+        for name, measure in registry.items():
             if measure.kind == kind:
                 unit = f", in {measure.unit}" if measure.unit else ""
                 console.print(
@@ -143,21 +155,21 @@ def measures(found: Mapping[str, Measure]) -> None:
 
 
 def warnings(sentences: Iterable[str]) -> None:
-    """Print what does not stop a command but is likely a mistake."""
+    """Print likely mistakes that do not stop a command."""
     console = Console(highlight=False, soft_wrap=True, stderr=True)
     for sentence in sentences:
         console.print(f"[bold yellow]warning:[/] {escape(sentence)}")
 
 
-def verdicts(found: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
-    """Print the table of measures against their limits, and what rounding did."""
+def verdicts(judged: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
+    """Print the measures with their limits and verdicts, and the certificate."""
     if evaluation is None:
         return
     table = Table("measure", box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for heading in ("value", "limit"):
         table.add_column(heading, justify="right")
     table.add_column("verdict")
-    for verdict in found:
+    for verdict in judged:
         table.add_row(
             verdict.title,
             verdict.shown_value,
@@ -171,8 +183,8 @@ def verdicts(found: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
     Console(highlight=False, soft_wrap=True).print(f"{evaluation.certificate}\n")
 
 
-def places(folder: Path | None, manifest: Path | None) -> None:
-    """Print where the files of an attempt are."""
+def files(folder: Path | None, manifest: Path | None) -> None:
+    """Print the locations of the files of an attempt."""
     if folder is not None:
         say(f"  public files  {folder}")
     if manifest is not None:
@@ -180,58 +192,58 @@ def places(folder: Path | None, manifest: Path | None) -> None:
         say(f"  report        {manifest.with_name('report.html')}")
 
 
-def recomputed(found: Mapping[str, float]) -> None:
-    """Print the measures that were computed from published files alone."""
+def recomputed(values: Mapping[str, float]) -> None:
+    """Print the measures that were recomputed from published files alone."""
     from algorithms.measures import MEASURES
 
-    for name, value in found.items():
+    for name, value in values.items():
         say(f"  recomputed  {MEASURES[name].title}: {MEASURES[name].shown(value)}")
 
 
-def audit(found: Audit) -> None:
-    """Print what an audit found."""
-    say(f"register: {found.lines} lines, {found.attempts} attempts")
-    for folder in found.verified:
+def audit(audited: Audit) -> None:
+    """Print the findings of an audit."""
+    say(f"lines in the register: {audited.lines}, attempts: {audited.attempts}")
+    for folder in audited.verified:
         say(f"  verified    {folder}")
-    for sentence in found.incomplete:
-        say(f"  incomplete  {sentence}; the next run puts this right")
-    if not found.faults:
-        say("the register and every release in it are as they were written")
+    for sentence in audited.incomplete:
+        say(f"  incomplete  {sentence}; the next run repairs this")
+    if not audited.faults:
+        say("the register and every release in it are intact")
 
 
-def methods(found: Mapping[str, tuple[Method, list[str]]]) -> None:
+def methods(registry: Mapping[str, tuple[Method, list[str]]]) -> None:
     """Print the methods with their options and their papers."""
     from algorithms.references import PAPERS
 
     console = Console(highlight=False, soft_wrap=True)
-    for name, (method, options) in found.items():
-        path = " It reads a path, so name an ordering." if method.reads_path else ""
+    for name, (method, options) in registry.items():
+        path = " It cuts a path, so a spec must name an ordering." if method.reads_path else ""
         console.print(f"[bold]{name}[/]  {escape(method.summary)}{path}")
         for line in [*options, f"[{method.paper}] {PAPERS[method.paper]}"]:
             console.print(f"    {escape(line)}")
 
 
-def orderings(found: Mapping[str, tuple[Ordering, list[str]]]) -> None:
+def orderings(registry: Mapping[str, tuple[Ordering, list[str]]]) -> None:
     """Print the orderings with their options and their papers."""
     from algorithms.references import PAPERS
 
     console = Console(highlight=False, soft_wrap=True)
-    console.print("\norderings, for methods that read a path:")
-    for name, (ordering, options) in found.items():
+    console.print("\norderings, for methods that cut a path:")
+    for name, (ordering, options) in registry.items():
         console.print(f"[bold]{name}[/]  {escape(ordering.summary)}")
         for line in [*options, f"[{ordering.paper}] {PAPERS[ordering.paper]}"]:
             console.print(f"    {escape(line)}")
 
 
 def decide_later(candidate: Candidate) -> None:
-    """Print how a candidate is decided on."""
+    """Print the command that decides on a candidate."""
     register = candidate.manifest.parents[2]
     command = f"microrelease approve {candidate.attempt} --register {register} --reviewer NAME"
     say(f"  to publish    {command}")
 
 
 def history(pasts: Sequence[Past]) -> None:
-    """Print the attempts of registers."""
+    """Print the attempts in registers as a table."""
     headings = ("attempt", "decision", "IL", "DLD", "k", "method", "reviewer", "files")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
@@ -251,23 +263,23 @@ def history(pasts: Sequence[Past]) -> None:
     Console(highlight=False).print(table)
 
 
-def status(found: Status, url: str) -> None:
-    """Print what is running, what waits and what is due."""
+def status(current: Status, url: str) -> None:
+    """Print the workers, runs, candidates and schedule of an installation."""
     say("times are in UTC")
-    say(f"server    {'answers' if found.server else 'does not answer'} at {url}")
-    say(f"workers   {', '.join(found.workers) or 'none: nothing will run'}")
-    for heading, runs in (("running", found.running), ("review", found.paused)):
+    say(f"server    {'answers' if current.server else 'does not answer'} at {url}")
+    say(f"workers   {', '.join(current.workers) or 'none, so nothing will run'}")
+    for heading, runs in (("running", current.running), ("review", current.paused)):
         for run in runs:
             say(f"{heading:<10}{run}")
-    for register, candidates in found.candidates.items():
+    for register, candidates in current.candidates.items():
         for candidate in candidates:
             say(f"{'candidate':<10}{candidate} in {register}")
-    if found.due:
-        table = Table("deployment", "next, UTC", "last, UTC", box=None, pad_edge=False)
-        for due in found.due:
-            soon = f"{due.next:%Y-%m-%d %H:%M}" if due.next else "by hand"
-            table.add_row(due.name, soon, due.last)
+    if current.due:
+        table = Table("deployment", "next run (UTC)", "last run (UTC)", box=None, pad_edge=False)
+        for due in current.due:
+            next_run = f"{due.next:%Y-%m-%d %H:%M}" if due.next else "by hand"
+            table.add_row(due.name, next_run, due.last)
         Console(highlight=False).print()
         Console(highlight=False).print(table)
-    for error in found.faults:
+    for error in current.faults:
         say(f"{error.state_name.lower()}: {error}")

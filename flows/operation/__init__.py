@@ -1,1 +1,1 @@
-"""Server, worker and deployments: what it takes to run releases on a schedule."""
+"""Server, worker and deployments, which run releases on a schedule."""

@@ -1,4 +1,4 @@
-"""Where an installation keeps its things, and the settings that its server and worker run under."""
+"""The files of an installation, and the settings of its server and worker."""
 
 import os
 import secrets
@@ -7,19 +7,16 @@ from pathlib import Path
 
 from expectations import privacy
 from expectations.request.named import SPECS, specs_folder
+from flows.operation.defaults import HOME, PORT
 from tasks.store.disk import make_folder
 
-HOME = "MICRORELEASE_HOME"
 DATABASE = "MICRORELEASE_DATABASE"
-"""Environment variable with the address of a PostgreSQL database; SQLite without it."""
+"""Environment variable with the address of a PostgreSQL database; the default is SQLite."""
 OUTBOX = "MICRORELEASE_OUTBOX"
-"""Environment variable with the folder that gets a file for each run to tell of."""
-ROOT = Path(__file__).parents[2]
+"""Environment variable with the folder that receives a file for each run to report."""
 USER = "microrelease"
 HEARTBEAT_SECONDS = 30
-PORT = 4200
 POOL = "microrelease"
-FILE = ROOT / "deployments" / "prefect.yaml"
 FOR_SHELLS = ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", HOME, SPECS)
 
 
@@ -30,9 +27,9 @@ class Installation:
     Attributes
     ----------
     home : Path
-        Folder of database, logs, outbox and password; for its owner only.
+        Folder of the database, logs, outbox and password; only its owner can read it.
     port : int
-        On which the server listens, on this machine only.
+        Port on which the server listens, on this machine only.
     """
 
     home: Path
@@ -40,39 +37,40 @@ class Installation:
 
     @property
     def url(self) -> str:
-        """Where a browser finds the Prefect UI."""
+        """Address of the Prefect UI."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def password_file(self) -> Path:
-        """Holds what the UI asks for."""
+        """File with the login that the UI asks for."""
         return self.home / "password"
 
     @property
     def environment_file(self) -> Path:
-        """Holds what other commands need to talk to the server, to be read by a shell."""
+        """Shell script that sets the variables other commands need to reach the server."""
         return self.home / "environment"
 
     @property
     def logs(self) -> Path:
-        """Folder of what server and worker say."""
+        """Folder with the logs of server and worker."""
         return self.home / "logs"
 
     def prepare(self) -> None:
-        """Make the folders, a password if there is none, and the file for shells."""
+        """Create the folders, the password (unless it exists) and the file for shells."""
         make_folder(self.home, "the home of the installation")
         self.home.chmod(0o700)
         for folder in (self.home / "prefect", self.home / "outbox", self.logs, self._pages):
             make_folder(folder, "the home of the installation")
-        # the second UI that Prefect ships asks a host outside for its configuration, on every page;
-        # a link that leads nowhere in its place keeps the server from offering it
-        second = self._pages / "v2"
-        if not second.is_symlink():
-            second.symlink_to(self._pages / "not-offered")
+        # every page of Prefect's second UI requests its configuration from an external host; a
+        # dangling link in its place keeps the server from offering it
+        second_ui = self._pages / "v2"
+        if not second_ui.is_symlink():
+            second_ui.symlink_to(self._pages / "not-offered")
         if not self.password_file.exists():
             _write_private(self.password_file, f"{USER}:{secrets.token_urlsafe(24)}\n")
-        told = [f"export {name}='{self.settings[name]}'\n" for name in FOR_SHELLS]
-        _write_private(self.environment_file, "".join(told))
+        settings = self.settings
+        exports = [f"export {name}='{settings[name]}'\n" for name in FOR_SHELLS]
+        _write_private(self.environment_file, "".join(exports))
 
     @property
     def _pages(self) -> Path:
@@ -80,9 +78,9 @@ class Installation:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What server, worker and every run are started with."""
+        """Environment variables for the server, the worker and every run."""
         password = self.password_file.read_text(encoding="utf-8").strip()
-        chosen = {
+        settings = {
             **privacy.SETTINGS,
             "PREFECT_HOME": str(self.home / "prefect"),
             "PREFECT_API_URL": f"{self.url}/api",
@@ -94,7 +92,7 @@ class Installation:
             "PREFECT_SERVER_UI_V2_ENABLED": "false",
             "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
             "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(self._pages),
-            # slots that are kept in memory would stay taken after a restart of the server
+            # slots kept in memory would stay occupied after a restart of the server
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
                 "prefect.server.concurrency.lease_storage.filesystem"
             ),
@@ -105,26 +103,27 @@ class Installation:
             SPECS: str(specs_folder().absolute()),
         }
         if os.environ.get(DATABASE):
-            chosen["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = os.environ[DATABASE]
-        return chosen
+            settings["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = os.environ[DATABASE]
+        return settings
 
     @property
     def environment(self) -> dict[str, str]:
-        """The settings, in the environment of this process."""
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
-        own = {k: v for k, v in os.environ.items() if k.startswith("PREFECT_LOGGING")}
-        return {**inherited, **own, **self.settings}
+        """The settings, on top of the environment of this process.
 
-
-def default_home() -> Path:
-    """Tell where the installation is, if nothing else is said."""
-    return Path(os.environ.get(HOME) or Path.home() / ".microrelease").absolute()
+        Of the Prefect settings in that environment, only those for logging are kept.
+        """
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("PREFECT_LOGGING") or not name.startswith("PREFECT_")
+        }
+        return {**inherited, **self.settings}
 
 
 def adopt(home: Path) -> None:
-    """Talk to the server of an installation, unless the environment names one.
+    """Use the server of an installation, unless the environment names another.
 
-    Prefect reads its environment when it is imported, so this comes first.
+    Prefect reads its environment when it is imported, so call this before importing it.
     """
     file = Installation(home).environment_file
     if file.is_file() and "PREFECT_API_URL" not in os.environ:
@@ -134,7 +133,7 @@ def adopt(home: Path) -> None:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, from its first byte on."""
+    """Write a file that nobody but its owner can read at any moment."""
     draft = path.with_name(f".{path.name}.part")
     draft.unlink(missing_ok=True)
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

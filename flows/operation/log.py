@@ -1,4 +1,4 @@
-"""Keeps the output of server and worker, up to a limit."""
+"""Logs of server and worker, limited in size."""
 
 import logging
 import threading
@@ -8,32 +8,32 @@ from pathlib import Path
 from typing import IO
 
 MOST_BYTES = 10_000_000
-"""A log that would grow larger is renamed, and a new one begun."""
+"""A log that would exceed this size is renamed, and a new one is started."""
 KEPT = 5
-"""So many earlier logs are kept; the oldest is removed."""
+"""Number of earlier logs to keep; older ones are deleted."""
 
-Hearer = Callable[[str], None]
+LineCallback = Callable[[str], None]
 
 
 class Log(RotatingFileHandler):
-    """One log with its earlier parts: server.log, server.log.1, server.log.2 and so on."""
+    """A log and its earlier parts: server.log, server.log.1, server.log.2 and so on."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
             path, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", errors="replace"
         )
 
-    def handleError(self, _record: logging.LogRecord) -> None:  # noqa: N802 - the name of logging
-        """Lose a line on a full disk: the process that wrote it must not be held up."""
+    def handleError(self, _record: logging.LogRecord) -> None:  # noqa: N802 - logging chose the name
+        """Drop a line if the disk is full, so that the process that wrote it does not block."""
 
-    def follow(self, stream: IO[bytes], hear: Hearer) -> threading.Thread:
-        """Write down, until it ends, each line of a stream, and have someone hear it."""
+    def follow(self, stream: IO[bytes], on_line: LineCallback) -> threading.Thread:
+        """Log each line of a stream until it ends, and pass it to a callback."""
 
         def copy() -> None:
             for line in stream:
                 text = line.decode("utf-8", errors="replace").rstrip("\n")
                 self.handle(logging.makeLogRecord({"msg": text}))
-                hear(text)
+                on_line(text)
 
         thread = threading.Thread(target=copy, daemon=True, name=f"log {self.baseFilename}")
         thread.start()

@@ -1,4 +1,4 @@
-"""Runs a Prefect server without its pages about the API, which ask hosts outside for scripts."""
+"""Runs a Prefect server without its API documentation, which loads scripts from other hosts."""
 
 import uvicorn
 from fastapi import FastAPI
@@ -10,7 +10,7 @@ from starlette.routing import Mount, Route
 
 
 def main() -> None:
-    """Serve until a signal ends it; the settings come from the environment."""
+    """Serve until a signal arrives; the settings come from the environment."""
     settings = get_current_settings().server
     uvicorn.run(
         without_documentation(create_app(final=True)),
@@ -24,17 +24,17 @@ def main() -> None:
 
 
 def without_documentation(app: FastAPI) -> FastAPI:
-    """Answer 404 where an application, or one mounted in it, would describe its API."""
+    """Answer 404 on the pages where an application, or one mounted in it, documents its API."""
     paths = {app.docs_url, app.redoc_url, app.openapi_url, app.swagger_ui_oauth2_redirect_url}
-    for place, route in enumerate(app.router.routes):
+    for index, route in enumerate(app.router.routes):
         if isinstance(route, Mount) and isinstance(route.app, FastAPI):
             without_documentation(route.app)
         elif isinstance(route, Route) and route.path in paths:
-            app.router.routes[place] = Route(route.path, _absent)
+            app.router.routes[index] = Route(route.path, _not_found)
     return app
 
 
-def _absent(_request: Request) -> Response:
+def _not_found(_request: Request) -> Response:
     return Response(status_code=404)
 
 

@@ -1,4 +1,4 @@
-"""What is running, what waits, and what is due."""
+"""Status of an installation: what is running, what waits for a reviewer and what is due."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateType,
 )
 from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.sorting import FlowRunSort
 
 from algorithms.errors import IntegrityError, ReleaseError, StorageError
@@ -24,7 +25,7 @@ from tasks.store.register import Register
 
 @dataclass
 class Due:
-    """A deployment, its next run and its last one."""
+    """A deployment with its next run and its last run."""
 
     name: str
     next: datetime | None = None
@@ -33,9 +34,9 @@ class Due:
 
 @dataclass
 class Status:
-    """What is running, what waits and what is due; all times are UTC.
+    """What is running, what waits for a reviewer and what is due; all times are in UTC.
 
-    ``faults`` are errors of specs and registers, each of which names its file or folder.
+    ``faults`` are errors in specs and registers; each names its file or folder.
     """
 
     server: bool = False
@@ -53,49 +54,54 @@ class Status:
 
 
 def status() -> Status:
-    """Ask the server that ``PREFECT_API_URL`` names, and the registers of the specs."""
-    found = Status()
-    _read_registers(found)
+    """Ask the server in ``PREFECT_API_URL``, and read the registers of all specs."""
+    status = Status()
+    _read_registers(status)
     try:
         with get_client(sync_client=True) as client:
-            found.server = client.api_healthcheck() is None
-            if found.server:
-                _ask(client, found)
+            status.server = client.api_healthcheck() is None
+            if status.server:
+                _ask(client, status)
     except Exception as error:
         raise ReleaseError(
-            f"the server must answer; it failed ({type(error).__name__}): is it another one, or is "
-            "PREFECT_API_AUTH_STRING wrong?"
+            f"the server must answer; the request failed ({type(error).__name__}): check that "
+            "PREFECT_API_URL and PREFECT_API_AUTH_STRING are right"
         ) from None
-    return found
+    return status
 
 
-def _ask(client: SyncPrefectClient, found: Status) -> None:
+def _ask(client: SyncPrefectClient, status: Status) -> None:
+    """Ask the server for workers, runs and deployments."""
     workers = client.read_workers_for_work_pool(POOL)
-    found.workers = [worker.name for worker in workers if worker.status == "ONLINE"]
-    found.running = [_named(run) for run in _runs(client, StateType.RUNNING)]
-    found.paused = [_named(run) for run in _runs(client, StateType.PAUSED)]
-    for deployment in client.read_deployments():
-        own = DeploymentFilter(id=DeploymentFilterId(any_=[deployment.id]))
-        flow = client.read_flow(deployment.flow_id)
-        due = Due(f"{flow.name}/{deployment.name}")
-        scheduled = client.read_flow_runs(
-            deployment_filter=own,
-            flow_run_filter=_in_state(StateType.SCHEDULED),
-            sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC,
-            limit=1,
-        )
-        if scheduled and scheduled[0].next_scheduled_start_time is not None:
-            due.next = scheduled[0].next_scheduled_start_time.astimezone(UTC)
-        begun = client.read_flow_runs(
-            deployment_filter=own,
-            flow_run_filter=_in_state(*set(StateType) - {StateType.SCHEDULED}),
-            sort=FlowRunSort.START_TIME_DESC,
-            limit=1,
-        )
-        if begun:
-            due.last = _state_of(begun[0])
-        found.due.append(due)
-    found.due.sort(key=lambda due: (due.next is None, due.next, due.name))
+    status.workers = [worker.name for worker in workers if worker.status == "ONLINE"]
+    status.running = [_line(run) for run in _runs(client, StateType.RUNNING)]
+    status.paused = [_line(run) for run in _runs(client, StateType.PAUSED)]
+    status.due = [_due(client, deployment) for deployment in client.read_deployments()]
+    status.due.sort(key=lambda due: (due.next is None, due.next, due.name))
+
+
+def _due(client: SyncPrefectClient, deployment: DeploymentResponse) -> Due:
+    """Find the next run and the last run of a deployment."""
+    own_runs = DeploymentFilter(id=DeploymentFilterId(any_=[deployment.id]))
+    flow = client.read_flow(deployment.flow_id)
+    due = Due(f"{flow.name}/{deployment.name}")
+    scheduled = client.read_flow_runs(
+        deployment_filter=own_runs,
+        flow_run_filter=_in_state(StateType.SCHEDULED),
+        sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC,
+        limit=1,
+    )
+    if scheduled and scheduled[0].next_scheduled_start_time is not None:
+        due.next = scheduled[0].next_scheduled_start_time.astimezone(UTC)
+    started = client.read_flow_runs(
+        deployment_filter=own_runs,
+        flow_run_filter=_in_state(*set(StateType) - {StateType.SCHEDULED}),
+        sort=FlowRunSort.START_TIME_DESC,
+        limit=1,
+    )
+    if started:
+        due.last = _state_of(started[0])
+    return due
 
 
 def _runs(client: SyncPrefectClient, state: StateType) -> list[FlowRun]:
@@ -106,31 +112,31 @@ def _in_state(*states: StateType) -> FlowRunFilter:
     return FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=list(states))))
 
 
-def _named(run: FlowRun) -> str:
+def _line(run: FlowRun) -> str:
     return f"{run.name}: {_state_of(run)}"
 
 
 def _state_of(run: FlowRun) -> str:
-    """Give the state of a run and the time of it: when it ended, or since when it lasts."""
+    """Return the state of a run, and the time at which it ended or entered that state."""
     if run.state is None:
         return "unknown"
     since = "" if run.state.is_final() else "since "
     return f"{run.state.name} {since}{run.state.timestamp.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-def _read_registers(found: Status) -> None:
-    """List candidates that wait for a reviewer in the registers of all specs, and faults."""
+def _read_registers(status: Status) -> None:
+    """List the candidates that wait for a reviewer in the registers of all specs, and faults."""
     files, faults = read_all(specs_folder())
-    found.faults += faults
+    status.faults += faults
     for folder in sorted({file.spec.publication.register_folder for file in files}):
         if not folder.is_dir():
             continue
         try:
-            found.candidates[folder] = Register(folder).chain().waiting
+            status.candidates[folder] = Register(folder).chain().waiting
         except IntegrityError as error:
-            found.faults.append(IntegrityError(f"{folder}: {error}"))
+            status.faults.append(IntegrityError(f"{folder}: {error}"))
         except OSError as error:
-            found.faults.append(
+            status.faults.append(
                 StorageError(
                     f"{folder}: the register must be readable; it is not: {error.strerror}"
                 )

@@ -1,4 +1,4 @@
-"""Starts server and worker on one machine, and stops them together."""
+"""Starts a server and a worker on one machine, and stops them together."""
 
 import ctypes
 import os
@@ -15,104 +15,116 @@ from functools import partial
 from pathlib import Path
 
 from algorithms.errors import RefusedError, ReleaseError
-from flows.operation.installation import FILE, POOL, ROOT, Installation
-from flows.operation.log import Hearer, Log
+from flows.operation.defaults import FILE, ROOT
+from flows.operation.installation import POOL, Installation
+from flows.operation.log import LineCallback, Log
 from tasks.store.disk import try_lock
 
 SECONDS_TO_START = 180.0
 SECONDS_TO_STOP = 30.0
 RUNS_AT_A_TIME = 4
 MOST_FAILURES = 3
-"""So often in a row a worker may die soon after its start."""
+"""Number of times in a row that a worker may end soon after its start."""
 LONG_SECONDS = 60.0
+"""A worker that ran for longer did not end soon after its start."""
 
-Teller = Callable[[str], None]
+Say = Callable[[str], None]
 Check = Callable[[], bool]
 
 
-def up(installation: Installation, tell: Teller, file: Path = FILE) -> None:
+def up(installation: Installation, say: Say, file: Path = FILE) -> None:
     """Run an installation until it is interrupted.
 
     Raises
     ------
     RefusedError
-        If it is running already.
+        If it is already running.
     ReleaseError
-        If server or worker do not start, or end by themselves and cannot be started again.
+        If the server or the worker does not start, or stops and cannot be restarted.
     """
     os.umask(0o077)
     installation.prepare()
     with try_lock(installation.home / "running", 0.0) as free, _interruptible():
         if not free:
             raise RefusedError(
-                f"an installation can run once; that in {str(installation.home)!r} is running: "
-                "`microrelease status` tells more"
+                f"an installation can run only once; the one in {str(installation.home)!r} is "
+                "already running: see `microrelease status`"
             )
         (installation.home / "running").write_text(f"{os.getpid()}\n", encoding="utf-8")
-        tell("starting the server ...")
+        say("starting the server ...")
         log = Log(installation.logs / "server.log")
         with _started(installation, log, ["flows.operation.server"]) as server:
             _wait_for("server", server, log, lambda: answers(installation.url))
-            tell("bringing deployments up to date ...")
-            _deploy(installation, file, tell)
-            _work(installation, server, tell)
+            say("updating the deployments ...")
+            _deploy(installation, file, say)
+            _work(installation, server, say)
 
 
-def _work(installation: Installation, server: subprocess.Popen[bytes], tell: Teller) -> None:
+def _work(installation: Installation, server: subprocess.Popen[bytes], say: Say) -> None:
     """Keep a worker running for as long as the server runs."""
     command = ["prefect", "worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
     log = Log(installation.logs / "worker.log")
     failures = 0
     while failures < MOST_FAILURES:
-        begins = threading.Event()
-        with _started(installation, log, command, partial(_notice, begins)) as worker:
-            _wait_for("worker", worker, log, begins.is_set)
-            begun = time.monotonic()
-            tell(f"running: {installation.url}")
-            tell(f"  log in with    {installation.password_file}")
-            tell(f"  other shells   . {installation.environment_file}")
-            tell(f"  logs           {installation.logs}")
-            tell("Ctrl-C stops everything")
+        has_started = threading.Event()
+        with _started(installation, log, command, partial(_notice, has_started)) as worker:
+            _wait_for("worker", worker, log, has_started.is_set)
+            start_time = time.monotonic()
+            _introduce(installation, say)
             while worker.poll() is None:
                 if server.poll() is not None:
                     raise ReleaseError(
-                        "the server must run; it ended by itself: see "
+                        "the server must keep running; it stopped unexpectedly: see "
                         f"{installation.logs / 'server.log'}"
                     )
                 time.sleep(1)
-        tell(f"the worker ended by itself, see {log.baseFilename}; starting another")
-        failures = 0 if time.monotonic() - begun > LONG_SECONDS else failures + 1
-    raise ReleaseError(f"the worker must run; it ended {failures} times: see {log.baseFilename}")
+        say(f"the worker stopped unexpectedly, see {log.baseFilename}; starting another")
+        failures = 0 if time.monotonic() - start_time > LONG_SECONDS else failures + 1
+    raise ReleaseError(
+        f"the worker must keep running; it stopped {failures} times: see {log.baseFilename}"
+    )
 
 
-def _notice(begins: threading.Event, line: str) -> None:
-    """Notice that a worker says it has started."""
+def _introduce(installation: Installation, say: Say) -> None:
+    """Print how to use an installation that is running."""
+    say(f"running: {installation.url}")
+    say(f"  password       {installation.password_file}")
+    say(f"  other shells   . {installation.environment_file}")
+    say(f"  logs           {installation.logs}")
+    say("Ctrl-C stops everything")
+
+
+def _notice(has_started: threading.Event, line: str) -> None:
+    """Set the event if a line in the worker's log says that it has started."""
     if "started!" in line:
-        begins.set()
+        has_started.set()
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Take the signal of a service manager for a Ctrl-C, and that also where shells ignore it."""
+    """Treat SIGTERM like Ctrl-C, and notice Ctrl-C even if the shell had it ignored."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = {
+    previous = {
         number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
 @contextmanager
 def _started(
-    installation: Installation, log: Log, module: list[str], hear: Hearer = lambda _line: None
+    installation: Installation,
+    log: Log,
+    module: list[str],
+    on_line: LineCallback = lambda _line: None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a module beside us, and stop it in the end."""
+    """Run a module in a process of its own, and stop it at the end."""
     process = subprocess.Popen(
         [sys.executable, "-m", *module],
         cwd=ROOT,
@@ -120,12 +132,12 @@ def _started(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        # a Ctrl-C is for us, and we stop our parts in their order
+        # Ctrl-C must reach this process only, which then stops its children in order
         start_new_session=True,
         preexec_fn=_end_with_parent,
     )
     assert process.stdout is not None
-    log.follow(process.stdout, hear)
+    log.follow(process.stdout, on_line)
     try:
         yield process
     finally:
@@ -133,13 +145,14 @@ def _started(
 
 
 def _end_with_parent() -> None:
-    """Have the system send SIGTERM to a child whose parent died, where it can."""
+    """Have Linux send SIGTERM to this process when its parent dies."""
     if sys.platform == "linux":
         parent_death_signal = 1
         ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGTERM)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process and its children, by force if it takes too long."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -151,12 +164,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             continue
 
 
-def _wait_for(name: str, process: subprocess.Popen[bytes], log: Log, is_there: Check) -> None:
-    """Wait until a part has started."""
+def _wait_for(name: str, process: subprocess.Popen[bytes], log: Log, is_ready: Check) -> None:
+    """Wait until the server or the worker is ready."""
     end = time.monotonic() + SECONDS_TO_START
-    while not is_there():
+    while not is_ready():
         if process.poll() is not None:
-            raise ReleaseError(f"the {name} must start; it ended at once: see {log.baseFilename}")
+            raise ReleaseError(f"the {name} must start; it stopped at once: see {log.baseFilename}")
         if time.monotonic() > end:
             raise ReleaseError(
                 f"the {name} must start within {SECONDS_TO_START:.0f} seconds; it did not: see "
@@ -166,7 +179,7 @@ def _wait_for(name: str, process: subprocess.Popen[bytes], log: Log, is_there: C
 
 
 def answers(url: str) -> bool:
-    """Tell whether a Prefect server listens there."""
+    """Return whether a Prefect server answers at this address."""
     try:
         with urllib.request.urlopen(f"{url}/api/health", timeout=5) as answer:
             return bool(answer.status == 200)
@@ -174,16 +187,16 @@ def answers(url: str) -> bool:
         return False
 
 
-def _deploy(installation: Installation, file: Path, tell: Teller) -> None:
-    """Deploy in a process that knows the settings of the installation from its start."""
+def _deploy(installation: Installation, file: Path, say: Say) -> None:
+    """Deploy in a process of its own, which Prefect needs to read the installation's settings."""
     command = [sys.executable, "-m", "flows.cli", "deploy", "--file", str(file)]
-    done = subprocess.run(
+    result = subprocess.run(
         command, cwd=ROOT, env=installation.environment, capture_output=True, text=True
     )
-    lines = done.stderr.strip().splitlines()
+    lines = result.stderr.strip().splitlines()
     warnings = [line for line in lines if line.startswith("warning:")]
     for line in warnings:
-        tell(line)
-    if done.returncode:
+        say(line)
+    if result.returncode:
         others = [line for line in lines if line not in warnings]
         raise ReleaseError("\n".join(others).removeprefix("failed: "))

@@ -1,6 +1,7 @@
 """What every registered measure owes, over the whole registry."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,7 +46,10 @@ def rows(files: Comparison, order: np.ndarray) -> Comparison:
         return Table(table.attributes, tuple(c[order] for c in table.keys), confidential=codes)
 
     before, after = taken(original), taken(masked.published)
-    return Comparison(before, type(masked)(before, after, masked.groupings, masked.k, averages))
+    # fitted again, a scale differs in its last digits, and ties with it
+    x = np.asfortranarray(original.embedding.x[order])
+    vars(before)["embedding"] = replace(original.embedding, x=x)
+    return Comparison(before, replace(masked, original=before, published=after, averages=averages))
 
 
 def value(files: Comparison, measure: Measure) -> float | None:
@@ -57,9 +61,8 @@ def test_it_is_fully_described(measure: Measure) -> None:
     assert measure.name.isidentifier()
     assert measure.definition.endswith(".")
     assert measure.least < measure.most
-    side = "files"
     first, *options = inspect.signature(measure.run).parameters.values()
-    assert first.name == side
+    assert first.name == "files"
     assert all(option.kind is option.KEYWORD_ONLY for option in options)
     assert tuple(option.name for option in options) == measure.options
 
@@ -86,7 +89,9 @@ def test_the_order_of_rows_makes_no_difference(
     files = masked(x, k, rng.integers(0, 3, len(x)))
     moved = rows(files, rng.permutation(len(x)))
     if measure.name not in DEPENDS_ON_ROWS:
-        assert value(moved, measure) == pytest.approx(value(files, measure), rel=1e-6, abs=1e-6)
+        expected = value(files, measure)
+        found = value(moved, measure)
+        assert found == expected or found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @every_measure
@@ -115,12 +120,8 @@ IDENTITY = {
 def test_it_tells_that_nothing_was_changed(measure: Measure) -> None:
     x = np.random.default_rng(4).normal(size=(80, 3))
     table = table_of(list(x.T), {"c": Codes(np.arange(80) % 4, ordered=True)})
-    plan = Plan(k=1, method=METHODS["mdav"])
-    unchanged = mask(table, plan)
-    files = Comparison(
-        table,
-        type(unchanged)(table, unchanged.published, unchanged.groupings, 2, unchanged.averages),
-    )
+    unchanged = replace(mask(table, Plan(k=1, method=METHODS["mdav"])), k=2)
+    files = Comparison(table, unchanged)
     assert all(map(np.array_equal, files.original.keys, files.masked.published.keys))
     found = value(files, measure)
     if measure.name in IDENTITY:

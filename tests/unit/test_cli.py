@@ -1,28 +1,105 @@
 """The commands that need no server."""
 
+import argparse
+import inspect
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from flows.cli import main
+from flows.cli.app import COMMANDS
+from flows.cli.command import Command
 from tests.conftest import Request
 
 
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.mark.usefixtures("wide")
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    for words in ("run", "check", "verify", "audit", "methods", "example", "exit codes"):
+    for words in ("exit codes", "start here", "microrelease example demo"):
         assert words in shown
+    for command in COMMANDS:
+        assert command.summary in shown
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["example", "x", "--rows", "0"]])
-def test_a_wrong_command_line_exits_with_2(arguments: list[str]) -> None:
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_a_command_takes_the_arguments_it_declares_and_explains_each(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    for add_argument_to in command.arguments:
+        add_argument_to(parser)
+    declared = [action.dest for action in parser._actions]
+    assert declared == list(inspect.signature(command.function).parameters)
+    assert all(action.help for action in parser._actions)
+    with pytest.raises(SystemExit) as ended:
+        main([command.name, "--help"])
+    assert ended.value.code == 0
+    assert command.summary in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["run"], "the following arguments are required: SPEC"),
+        (["run", "x", "--dry-run", "--candidate"], "not allowed with argument --dry-run"),
+        (["example", "x", "--rows", "0"], "--rows: must be a whole number of at least 1; got '0'"),
+        (["example", "x", "--rows", "ten"], "must be a whole number of at least 1; got 'ten'"),
+        (["explore", "x", "--seconds", "long"], "must be a number above 0; got 'long'"),
+        (["explore", "x", "--seconds", "inf"], "must be a number above 0; got 'inf'"),
+        (["explore", "x", "--k", "5", "1"], "must be a number of at least 2, or a range"),
+        (["spec"], "the following arguments are required: --schema"),
+    ],
+)
+def test_a_wrong_command_line_exits_with_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys, contextlib\n"
+        "from flows.cli import main\n"
+        "with contextlib.suppress(SystemExit): main(['--help'])\n"
+        "print('heavy:', *{'numpy', 'pandas', 'prefect', 'pydantic'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert shown.stdout.splitlines()[-1] == "heavy:", shown.stderr
+
+
+def test_several_values_follow_one_option(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {}
+    monkeypatch.setattr("flows.explore.explore", lambda _spec, **options: given.update(options))
+    options = ["--k", "5", "7-9", "--methods", "mdav", "mhm", "--orderings", "npn", "tsp"]
+    assert main(["explore", str(request_of.write()), *options]) == 1
+    assert "Prefect ended the run before its first stage" in capsys.readouterr().err
+    assert given == {
+        "ks": [5, 7, 8, 9],
+        "methods": ["mdav", "mhm"],
+        "orderings": ["npn", "tsp"],
+        "seconds": 60.0,
+        "workers": 2,
+        "return_state": True,
+    }
 
 
 def test_methods_are_listed_with_options_and_papers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Periods, named specs, reviews, candidates, the register's page and the outbox."""
+"""Periods, named specs, reviews, candidates, the page of the register and the outbox."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def test_the_period_follows_from_the_time_a_run_was_due(request_of: Request) -> 
     assert settled.source.path.name == "table-2026-Q3.csv"
     # half past eleven in London is half past twelve in Madrid
     assert spec.at(datetime(2026, 12, 31, 23, 30, tzinfo=UTC)).release.period == "2026-Q4"
-    # what was settled stays settled, however late it is asked again
+    # a settled period stays the same, however late the spec is settled again
     assert settled.at(datetime(2030, 1, 1, tzinfo=UTC)) == settled
 
 
@@ -74,7 +74,7 @@ def test_a_spec_is_called_by_name_and_changed_for_one_run(
     assert changed.gate.ceilings.dld == 100.0
 
 
-def test_a_name_that_no_spec_has_is_answered_with_those_there_are(
+def test_an_unknown_spec_name_is_answered_with_the_known_names(
     request_of: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request_of.write()
@@ -98,7 +98,7 @@ def test_a_form_offers_names_and_bounds_and_no_nulls() -> None:
 
 
 @pytest.mark.parametrize("name", ["Ana", " ana ", "ANA"])
-def test_who_started_a_run_cannot_review_it(name: str) -> None:
+def test_the_person_who_started_a_run_cannot_review_it(name: str) -> None:
     with pytest.raises(RefusedError, match="someone else"):
         Decision(True, name, started_by="Ana")
     Decision(True, "Bea", started_by="Ana")
@@ -166,7 +166,7 @@ def test_an_altered_candidate_is_not_published(request_of: Request) -> None:
         decide.fn(request_of.register, held.attempt, Decision(False, "Bea"))
 
 
-def test_what_is_published_already_needs_no_review(published: Request) -> None:
+def test_a_release_that_is_already_published_needs_no_review(published: Request) -> None:
     masked, approval, spec, record = candidate(published)
     found = seal.fn(masked, approval, spec, record)
     assert isinstance(found, Publication)
@@ -250,7 +250,7 @@ def test_a_dataset_is_held_by_one_release(
         pass
 
 
-def test_a_bad_end_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_run_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = FlowRun(flow_id=uuid4(), name="small-2026-Q3")
     state = Failed(name="Blocked", message="IL is too large")
     monkeypatch.delenv(OUTBOX, raising=False)
@@ -287,7 +287,7 @@ def test_an_installation_is_private_and_makes_its_password_once(
     assert settings["PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED"] == "true"
     assert settings["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
     assert settings["PREFECT_SERVER_DATABASE_CONNECTION_URL"] == "postgresql+asyncpg://somewhere"
-    # the second UI is not there to be served
+    # the server cannot offer the second UI
     assert not (Path(settings["PREFECT_SERVER_UI_STATIC_DIRECTORY"]) / "v2").exists()
 
     for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "MICRORELEASE_SPECS"):

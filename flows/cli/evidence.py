@@ -1,0 +1,113 @@
+"""Commands that check published files and registers: verify, audit, register."""
+
+import json
+import sys
+from pathlib import Path
+
+from algorithms.errors import IntegrityError
+from flows.cli import display
+from flows.cli.command import argument, command
+
+
+@command(
+    argument("folder", type=Path, metavar="DIR", help="folder of one published release"),
+)
+def verify(folder: Path) -> int:
+    """Verify a published folder from its own files.
+
+    Recompute the checksums, compare the CSV file with the Parquet file and count the rows of every
+    combination of quasi-identifiers, with code that shares nothing with the methods. Then recompute
+    every measure that does not need the original data.
+    """
+    from expectations.published.recomputed import recompute
+    from expectations.published.verifier import verify
+
+    verification = verify(folder.resolve())
+    measures = recompute(verification)
+    display.say(
+        f"{folder}: intact; {verification.rows} rows, {len(verification.columns)} columns; every "
+        f"combination of the {len(verification.claims.quasi_identifiers)} quasi-identifiers occurs "
+        f"in at least {verification.k_found} rows (the release promises k = "
+        f"{verification.k_claimed})"
+    )
+    display.recomputed(measures)
+    return 0
+
+
+@command(
+    argument("register", type=Path, metavar="REGISTER", help="folder of the internal register"),
+    argument(
+        "--public",
+        type=Path,
+        metavar="DIR",
+        help="current location of the public folder, if it was moved",
+    ),
+    argument(
+        "--head",
+        metavar="HASH",
+        help="hash of a line that was once the last, kept elsewhere; shows whether lines were "
+        "removed from the end",
+    ),
+)
+def audit(register: Path, public: Path | None, head: str | None) -> int:
+    """Check the hash chain of a register and every release in it.
+
+    Follow the hash chain of register.jsonl, compare every manifest with its line and verify every
+    published folder against its manifest.
+    """
+    from tasks.store.audit import audit as audit_register
+
+    audited = audit_register(register, public, head)
+    display.audit(audited)
+    if audited.faults:
+        raise IntegrityError("\n".join(audited.faults))
+    return 0
+
+
+@command(
+    argument(
+        "registers",
+        type=Path,
+        nargs="+",
+        metavar="REGISTER",
+        help="folder of an internal register",
+    ),
+    argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="where to write the page (default: index.html in the first register)",
+    ),
+    argument("--json", action="store_true", dest="as_json", help="print JSON instead of a table"),
+)
+def register(registers: list[Path], page: Path | None, as_json: bool) -> int:
+    """Show all releases and attempts, as a page and as a table.
+
+    Audit the registers and write one page with every release and every blocked attempt: IL and
+    DLD over time with their ceilings, decisions, reviewers, checksums and links to the reports.
+    """
+    from dataclasses import asdict
+
+    from tasks.reporting.register_page import register_page
+    from tasks.store.audit import audit as audit_register
+    from tasks.store.history import history
+
+    audits = {}
+    for folder in dict.fromkeys(path.absolute() for path in registers):
+        audited = audit_register(folder)
+        audits[folder] = audited, history(folder, audited) if audited.readable else []
+    page = (page or next(iter(audits)) / "index.html").absolute()
+    page.write_text(register_page(audits), encoding="utf-8")
+    if as_json:
+        content = {
+            str(folder): {**asdict(audited), "history": [asdict(past) for past in pasts]}
+            for folder, (audited, pasts) in audits.items()
+        }
+        sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    else:
+        display.history([past for _, pasts in audits.values() for past in pasts])
+        display.say(f"  page  {page}")
+    faults = [fault for audited, _ in audits.values() for fault in audited.faults]
+    if faults:
+        raise IntegrityError("\n".join(faults))
+    return 0

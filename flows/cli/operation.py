@@ -1,0 +1,94 @@
+"""Commands that run releases on a schedule: up, status, deploy."""
+
+import os
+from pathlib import Path
+
+from algorithms.errors import ReleaseError
+from flows.cli import display
+from flows.cli.command import argument, command, positive
+from flows.operation.defaults import FILE, PORT, default_home
+
+HOME_OPTION = argument(
+    "--home",
+    type=Path,
+    metavar="DIR",
+    help="folder of the installation (default: MICRORELEASE_HOME, or ~/.microrelease)",
+)
+FILE_OPTION = argument(
+    "--file",
+    type=Path,
+    default=FILE,
+    help="deployments to create (default: deployments/prefect.yaml)",
+)
+
+
+@command(
+    HOME_OPTION,
+    argument(
+        "--port", type=positive, default=PORT, help="port of the server (default: %(default)s)"
+    ),
+    argument(
+        "--specs", type=Path, metavar="DIR", help="folder of specs (default: deployments/specs)"
+    ),
+    FILE_OPTION,
+)
+def up(home: Path | None, port: int, specs: Path | None, file: Path) -> int:
+    """Start server, worker and deployments on this machine, until Ctrl-C.
+
+    The Prefect server listens on this machine only and asks for a password, which is created at
+    the first start. MICRORELEASE_DATABASE can name a PostgreSQL database; the default is SQLite.
+    """
+    from expectations.request.named import SPECS
+    from flows.operation.installation import Installation
+    from flows.operation.up import up as start
+
+    if specs is not None:
+        os.environ[SPECS] = str(specs.absolute())
+    try:
+        start(Installation(_absolute(home), port), display.say, file.absolute())
+    except KeyboardInterrupt:
+        display.say("stopped")
+    return 0
+
+
+@command(HOME_OPTION)
+def status(home: Path | None) -> int:
+    """Show what is running, what waits for a reviewer and what is due.
+
+    Ask the server in PREFECT_API_URL or, if that is not set, the server of the installation. Exit
+    code 1 means that scheduled releases would not run.
+    """
+    from flows.operation.installation import adopt
+
+    home = _absolute(home)
+    adopt(home)
+    if "PREFECT_API_URL" not in os.environ:
+        raise ReleaseError(
+            f"status needs an installation; there is none in {str(home)!r}: start one with "
+            "`microrelease up`, or set PREFECT_API_URL"
+        )
+    display.quieten_prefect()
+    from flows.operation.status import status as ask
+
+    current = ask()
+    display.status(current, os.environ["PREFECT_API_URL"])
+    return 0 if current.well else 1
+
+
+@command(FILE_OPTION)
+def deploy(file: Path) -> int:
+    """Bring the work pool, limits, deployments and automations of a server up to date.
+
+    The server is the one in PREFECT_API_URL. The command can be repeated at any time.
+    """
+    from flows.operation.deploy import deploy as bring_up_to_date
+
+    deployed = bring_up_to_date(file.absolute())
+    for name in deployed.names:
+        display.say(f"  deployed  {name}")
+    display.warnings(map(str, deployed.faults))
+    return 0
+
+
+def _absolute(home: Path | None) -> Path:
+    return (home or default_home()).absolute()

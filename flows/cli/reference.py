@@ -1,0 +1,96 @@
+"""Commands that explain and show examples: methods, measures, example, spec."""
+
+import json
+import sys
+from pathlib import Path
+
+from flows.cli import display
+from flows.cli.command import argument, command, positive
+
+
+@command()
+def methods() -> int:
+    """List methods and orderings, with their options and papers."""
+    from algorithms.microaggregation import METHODS
+    from algorithms.orderings import ORDERINGS
+    from expectations.request.options import described
+
+    display.methods({name: (METHODS[name], described(METHODS[name].run)) for name in METHODS})
+    display.orderings(
+        {name: (ORDERINGS[name], described(ORDERINGS[name].run)) for name in ORDERINGS}
+    )
+    return 0
+
+
+@command(
+    argument("--markdown", action="store_true", help="print the page docs/measures.md"),
+)
+def measures(markdown: bool) -> int:
+    """List the measures of risk and utility, and what they mean.
+
+    In a spec, any of them can have a ceiling (where lower is better) or a floor (where higher is
+    better).
+    """
+    from algorithms.measures import MEASURES
+    from flows.cli.measures_page import measures_page
+
+    if markdown:
+        sys.stdout.write(measures_page())
+    else:
+        display.measures(MEASURES)
+    return 0
+
+
+@command(
+    argument("folder", type=Path, metavar="DIR", help="folder to write to"),
+    argument(
+        "--rows",
+        type=positive,
+        default=2000,
+        help="number of enterprises per table (default: %(default)s)",
+    ),
+    argument(
+        "--quarters", type=positive, default=4, help="number of tables (default: %(default)s)"
+    ),
+    argument(
+        "--seed", type=int, default=1, help="another seed gives other data (default: %(default)s)"
+    ),
+    argument(
+        "--format",
+        choices=("csv", "parquet"),
+        default="csv",
+        dest="file_format",
+        help="format of the tables (default: %(default)s)",
+    ),
+    argument("--force", action="store_true", help="overwrite files that differ"),
+)
+def example(
+    folder: Path, rows: int, quarters: int, seed: int, file_format: str, force: bool
+) -> int:
+    """Write the built-in example: tables and a ready-made spec.
+
+    The tables hold a quarterly survey of fictitious enterprises; the spec releases the last of
+    them.
+    """
+    from flows.example import write_example
+
+    *tables, spec = write_example(
+        folder, rows=rows, quarters=quarters, seed=seed, file_format=file_format, force=force
+    )
+    display.say(f"tables: {len(tables)}, with {rows} rows each; spec: {spec}")
+    return 0
+
+
+@command(
+    argument("--schema", action="store_true", required=True, help="print the JSON schema"),
+)
+def spec(schema: bool) -> int:  # noqa: ARG001 - required, so that the command can print more one day
+    """Print the JSON schema of release specs.
+
+    With the schema, an editor can complete, explain and check a spec as you write it.
+    """
+    from expectations.request.spec import ReleaseSpec
+
+    content = ReleaseSpec.model_json_schema()
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return 0

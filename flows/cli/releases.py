@@ -1,0 +1,367 @@
+"""Commands that make a release: run, explore, check, approve."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from algorithms.errors import ReleaseError, SpecError
+from flows.cli import display
+from flows.cli.command import argument, command, one_of, positive
+
+if TYPE_CHECKING:
+    from expectations.request.named import NamedSpec
+    from expectations.request.spec import ReleaseSpec
+    from flows.explore import Observer
+    from flows.outcome import Outcome
+    from tasks.explore.cell import Cell
+    from tasks.stage import Listener
+
+    Explored = tuple[list[Cell], ReleaseError | None]
+
+SMALLEST_K = 2
+NEVER_STARTED = "Prefect ended the run before its first stage; see its log"
+
+
+def group_sizes(text: str) -> list[int]:
+    """Read a number, or a range such as 2-15."""
+    first, dash, last = text.partition("-")
+    last = last if dash else first
+    if not (first.isdigit() and last.isdigit()) or int(first) < SMALLEST_K:
+        raise argparse.ArgumentTypeError(
+            f"must be a number of at least {SMALLEST_K}, or a range such as 2-15; got {text!r}"
+        )
+    return list(range(int(first), int(last) + 1))
+
+
+def time_limit(text: str) -> float:
+    """Read a number of seconds above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0; got {text!r}")
+    return value
+
+
+SPEC = argument("spec", type=Path, metavar="SPEC", help="release spec, a YAML file")
+PERIOD = argument(
+    "--period",
+    metavar="PERIOD",
+    help="period to release, such as 2026-Q3 (default: the period in the spec, or the last "
+    "complete one)",
+)
+
+
+@command(
+    SPEC,
+    PERIOD,
+    one_of(
+        argument(
+            "--dry-run", action="store_true", help="measure and judge; publish and record nothing"
+        ),
+        argument(
+            "--candidate",
+            action="store_true",
+            help="seal the release if it passes the gate, and let `microrelease approve` publish "
+            "it later",
+        ),
+    ),
+    argument(
+        "--started-by",
+        metavar="NAME",
+        help="person who starts the run and so cannot review it (default: your account name)",
+    ),
+)
+def run(
+    spec: Path, period: str | None, dry_run: bool, candidate: bool, started_by: str | None
+) -> int:
+    """Mask a table as its spec says, judge the result and publish it.
+
+    The run starts immediately. The Prefect server in PREFECT_API_URL records it; if that is not
+    set, a temporary server does.
+    """
+    settled = _settled(spec, period)
+    display.warnings(settled.warnings)
+    display.quieten_prefect()
+    with display.stages(settled) as (listener, watcher), _named(spec, period) as named:
+        from flows.release import release
+
+        with _listening(listener, watcher) as outcomes, _prefect_faults_in_words():
+            release(
+                named,
+                dry_run=dry_run,
+                candidate=candidate,
+                started_by=started_by or getpass.getuser(),
+                return_state=True,
+            )
+    return _ended(outcomes)
+
+
+@command(
+    SPEC,
+    PERIOD,
+    argument("--methods", nargs="+", metavar="METHOD", help="methods to try (default: all)"),
+    argument(
+        "--orderings",
+        nargs="+",
+        metavar="ORDERING",
+        help="orderings to try for methods that cut a path (default: npn tsp)",
+    ),
+    argument(
+        "--k",
+        nargs="+",
+        type=group_sizes,
+        metavar="K",
+        help="group sizes, such as 5 7 10 or 5-15 (default: the k of the spec, and the larger ones "
+        "among 2 3 4 5 7 10 15); a k below that of the spec is drawn but never recommended",
+    ),
+    argument(
+        "--seconds",
+        type=time_limit,
+        default=60.0,
+        help="time limit for one choice, without compilation (default: 60)",
+    ),
+    argument(
+        "--workers",
+        type=positive,
+        default=2,
+        help="number of choices tried at the same time (default: %(default)s)",
+    ),
+    argument(
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="where to write the map (default: NAME-PERIOD-map in the current folder)",
+    ),
+    argument(
+        "--choose",
+        type=Path,
+        metavar="NEW_SPEC",
+        help="write a copy of the spec with the recommended choice",
+    ),
+)
+def explore(
+    spec: Path,
+    period: str | None,
+    methods: list[str] | None,
+    orderings: list[str] | None,
+    k: list[list[int]] | None,
+    seconds: float,
+    workers: int,
+    folder: Path | None,
+    choose: Path | None,
+) -> int:
+    """Draw a risk-utility map of methods, orderings and k; publish nothing.
+
+    Try every combination of methods, orderings (for methods that cut a path) and k on the table of
+    a spec, and measure each one as a release would. Write a map that shows the ceilings of the
+    spec, a table of all measures and a recommendation. A choice that fails or takes too long does
+    not stop the others.
+    """
+    settled = _settled(spec, period)
+    display.warnings(settled.warnings)
+    if choose is not None and choose.exists():
+        raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
+    folder = folder or Path("-".join((*settled.release.folder.parts, "map")))
+    display.quieten_prefect()
+    with display.cells(settled) as (listener, observer):
+        from flows.explore import explore
+
+        with (
+            _exploring(folder, listener, observer) as outcomes,
+            _named(spec, period) as named,
+            _prefect_faults_in_words(),
+        ):
+            explore(
+                named,
+                methods=methods,
+                orderings=orderings,
+                ks=[size for sizes in k or () for size in sizes] or None,
+                seconds=seconds,
+                workers=workers,
+                return_state=True,
+            )
+    return _explored(outcomes, settled, folder, spec, choose)
+
+
+@command(SPEC, PERIOD)
+def check(spec: Path, period: str | None) -> int:
+    """Validate a spec and its source; run nothing.
+
+    Read the spec and the table that it names, and report every fault.
+    """
+    from tasks.ingest import ingest
+    from tasks.store.public_folder import check_places
+    from tasks.validate import validate
+
+    settled = _settled(spec, period)
+    display.warnings(settled.warnings)
+    settled.check_repeatable()
+    check_places(settled.publication)
+    table, findings = validate.fn(ingest.fn(settled).table, settled)
+    display.say(
+        f"{spec}: the spec is valid and its source matches it: {len(table)} rows, "
+        f"{len(findings)} expectations met"
+    )
+    return 0
+
+
+@command(
+    argument(
+        "candidate",
+        metavar="ID",
+        help="name of the candidate, such as 000003-enterprise-survey-2026-Q3",
+    ),
+    argument(
+        "--register",
+        type=Path,
+        default="register",
+        metavar="DIR",
+        help="folder of the internal register (default: %(default)s)",
+    ),
+    argument(
+        "--reviewer",
+        required=True,
+        metavar="NAME",
+        help="your name; the person who started the run cannot review it",
+    ),
+    argument("--reason", default="", help="reason for the decision, kept in the register"),
+    argument("--reject", action="store_true", help="reject and delete the candidate instead"),
+)
+def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: bool) -> int:
+    """Publish a sealed candidate, or reject it.
+
+    Publish exactly the bytes that `microrelease run --candidate` sealed, after checking that they
+    are unchanged. `microrelease status` and `microrelease register` list the candidates that wait.
+    """
+    from tasks.store.candidates import check_waiting
+    from tasks.store.register import Register
+
+    register = register.absolute()
+    check_waiting(Register(register), candidate)
+    display.quieten_prefect()
+    from flows.approve import approve
+
+    with _listening() as outcomes, _prefect_faults_in_words():
+        approve(
+            register,
+            candidate,
+            reviewer,
+            decision="reject" if reject else "approve",
+            reason=reason,
+            return_state=True,
+        )
+    return _ended(outcomes)
+
+
+def _named(spec: Path, period: str | None) -> AbstractContextManager[NamedSpec]:
+    """Name the spec file of the command line, so that a flow can read it."""
+    from expectations.request.named import Changes, at_hand
+
+    return at_hand(spec, Changes.of(period))
+
+
+def _settled(spec: Path, period: str | None) -> ReleaseSpec:
+    """Read a spec and settle its period."""
+    from expectations.request.named import settle
+
+    with _named(spec, period) as named:
+        return settle(named, datetime.now(UTC)).spec
+
+
+@contextmanager
+def _listening(
+    listener: Listener | None = None, watcher: Callable[[float], None] | None = None
+) -> Iterator[list[Outcome]]:
+    """Listen to stages and searches, and collect the outcome of the run."""
+    from flows.outcome import observers
+    from tasks.stage import heard
+
+    outcomes: list[Outcome] = []
+    observers.append(outcomes.append)
+    try:
+        with heard(listener, watcher):
+            yield outcomes
+    finally:
+        observers.pop()
+
+
+def _ended(outcomes: list[Outcome]) -> int:
+    """Show the outcome of a run."""
+    if not outcomes:
+        raise ReleaseError(NEVER_STARTED)
+    outcome = outcomes[0]
+    display.verdicts(outcome.verdicts, outcome.evaluation)
+    if outcome.error is None:
+        display.say(outcome.sentence)
+    display.files(outcome.folder, outcome.manifest)
+    if outcome.candidate is not None:
+        display.decide_later(outcome.candidate)
+    if outcome.error is not None:
+        raise outcome.error
+    return 0
+
+
+@contextmanager
+def _exploring(folder: Path, listener: Listener, observer: Observer) -> Iterator[list[Explored]]:
+    """Have the map written to a folder, listen to each choice, and collect the outcome."""
+    from flows.explore import map_folder, observers, outcomes
+    from tasks.stage import heard
+
+    collected: list[Explored] = []
+    observers.append(observer)
+    outcomes.append(lambda cells, error: collected.append((cells, error)))
+    chosen = map_folder.set(folder.absolute())
+    try:
+        with heard(listener):
+            yield collected
+    finally:
+        map_folder.reset(chosen)
+        observers.pop()
+        outcomes.pop()
+
+
+def _explored(
+    outcomes: list[Explored],
+    settled: ReleaseSpec,
+    folder: Path,
+    spec: Path,
+    new_spec: Path | None,
+) -> int:
+    """Show the recommendation, and write the spec that it leads to."""
+    from expectations.request.spec_file import load
+    from tasks.explore.cell import recommendation
+    from tasks.explore.outputs import PAGE, write_choice
+
+    if not outcomes:
+        raise ReleaseError(NEVER_STARTED)
+    cells, error = outcomes[0]
+    if error is not None:
+        raise error
+    display.say(recommendation(cells, settled))
+    display.say(f"  map   {folder / PAGE}")
+    if new_spec is not None:
+        write_choice(cells, load(spec), spec, new_spec)
+        display.say(f"  spec  {new_spec}")
+    return 0
+
+
+@contextmanager
+def _prefect_faults_in_words() -> Iterator[None]:
+    """Report a failure of Prefect in one sentence; errors of the flow itself are outcomes."""
+    try:
+        yield
+    except Exception as error:
+        server = os.environ.get("PREFECT_API_URL")
+        advice = f"is the server at {server} running?" if server else "see its log"
+        raise ReleaseError(
+            f"Prefect must be able to run the flow; it failed ({type(error).__name__}): {advice}"
+        ) from None
