@@ -149,15 +149,23 @@ def evaluate_released(files: Released) -> dict[str, float]:
 
 
 def _columns(files: Comparison) -> list[dict[str, float]]:
+    """Describe what became of each key column; nothing of those without a number line."""
     means, ratios, quantiles = mean_changes(files), variance_ratios(files), quantile_changes(files)
     return [
-        {
-            "mean_change": figure(float(means[j])),
-            "variance_ratio": figure(float(ratios[j])),
+        {}
+        if attribute.numbers(values) is None
+        else {
+            "mean_change": figure(float(means[place.start])),
+            "variance_ratio": figure(float(ratios[place.start])),
             **{
-                f"quantile_{percent}_change": figure(float(changes[j]))
+                f"quantile_{percent}_change": figure(float(changes[place.start]))
                 for percent, changes in quantiles.items()
             },
         }
-        for j in range(len(means))
+        for attribute, values, place in zip(
+            files.original.attributes,
+            files.original.keys,
+            files.original.embedding.places,
+            strict=True,
+        )
     ]

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from algorithms.attributes import Values
 from algorithms.comparison import Comparison
 from algorithms.risk.dld import distance_linkage
 from algorithms.types import Labels, Matrix
@@ -81,9 +80,9 @@ class Profile:
     k : int
         Fewest records behind any figure.
     columns : tuple of ColumnProfile
-        One per quasi-identifier.
+        One per quasi-identifier that has a number line.
     correlations_before, correlations_after : Matrix of shape (d, d)
-        Between quasi-identifiers.
+        Between these.
     linkage : tuple of ColumnLinkage
         One per quasi-identifier.
     linkage_all : float
@@ -121,33 +120,36 @@ def profile(files: Comparison) -> Profile:
     array([13.5, 23.5, 33.5, 44. , 54.5, 64.5, 74.5, 85. ])
     """
     rows, note = _sample(files)
-    sample_before, sample_after = files.before[rows], files.after[rows]
+    before, after = files.before[rows], files.after[rows]
+    attributes, places = files.original.attributes, files.original.embedding.places
+    lines = _on_number_lines(files)
+    coordinates = [i for j in lines for i in range(places[j].start, places[j].stop)]
     return Profile(
         k=files.k,
         columns=tuple(
-            _column(attribute.name, _numbers(before), _numbers(after), files.k)
-            for attribute, before, after in zip(
-                files.original.attributes,
-                files.original.keys,
-                files.masked.published.keys,
-                strict=True,
-            )
+            _column(attributes[j].name, original, published, files.k)
+            for j, (original, published) in lines.items()
         ),
-        correlations_before=correlations(files.before),
-        correlations_after=correlations(files.after),
+        correlations_before=correlations(files.before[:, coordinates]),
+        correlations_after=correlations(files.after[:, coordinates]),
         linkage=tuple(
-            _linkage(attribute.name, place, sample_before, sample_after)
-            for attribute, place in zip(
-                files.original.attributes, files.original.embedding.places, strict=True
-            )
+            _linkage(attribute.name, place, before, after)
+            for attribute, place in zip(attributes, places, strict=True)
         ),
-        linkage_all=distance_linkage(sample_before, sample_after).expected,
+        linkage_all=distance_linkage(before, after).expected,
         linkage_note=note,
     )
 
 
-def _numbers(values: Values) -> Matrix:
-    return np.asarray(values, dtype=np.float64)
+def _on_number_lines(files: Comparison) -> dict[int, tuple[Matrix, Matrix]]:
+    """Take the columns that have a number line, by position, before and after."""
+    columns = {}
+    for j, attribute in enumerate(files.original.attributes):
+        before = attribute.numbers(files.original.keys[j])
+        after = attribute.numbers(files.masked.published.keys[j])
+        if before is not None and after is not None:
+            columns[j] = before, after
+    return columns
 
 
 def _column(name: str, original: Matrix, published: Matrix, k: int) -> ColumnProfile:

@@ -53,5 +53,8 @@ class Attribute(Protocol):
     def represent(self, values: Values, groups: Partition) -> Values:
         """Replace each value by the publishable value nearest to the average of its group."""
 
+    def numbers(self, values: Values) -> Matrix | None:
+        """Place values on a number line, for means and pictures; None if the kind has no line."""
+
     def write(self, values: Values) -> Values:
         """Give values as the published files hold them: numbers, or text."""

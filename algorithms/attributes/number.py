@@ -62,7 +62,7 @@ class Number:
         DataError
             If the squares of the numbers cannot be represented.
         """
-        column = np.asarray(values, dtype=np.float64).reshape(-1, 1)
+        column = self.numbers(values).reshape(-1, 1)
         scale = scale_of(column)
         if not np.isfinite(scale.deviation).all():
             raise DataError(
@@ -78,6 +78,10 @@ class Number:
         if self.places is None:
             return real_centroids(values, groups)
         return decimal_centroids(values, groups, self.places)
+
+    def numbers(self, values: Values) -> Matrix:
+        """Give the numbers themselves."""
+        return np.asarray(values, dtype=np.float64)
 
     def write(self, values: Values) -> Values:
         """Give the numbers themselves."""

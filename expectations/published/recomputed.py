@@ -24,7 +24,8 @@ def recompute(verified: Verification) -> dict[str, float]:
     keys = claims.quasi_identifiers
     table = Table(
         attributes=tuple(Number(name) for name in keys),
-        keys=tuple(verified.table[name].to_numpy() for name in keys),
+        # measures of this side compare values and never calculate with them
+        keys=tuple(read_codes(verified.table[name]).values for name in keys),
         confidential={
             name: read_codes(verified.table[name])
             for name, role in claims.roles.items()
