@@ -21,9 +21,9 @@ from algorithms.profile import Profile, profile
 from algorithms.references import PAPERS
 from expectations.gate import verdicts
 from tasks.reporting import page, pictures
-from tasks.reporting.methodology import REFINEMENT, Facts, Moments, facts_of, methodology
+from tasks.reporting.methodology import Facts, Moments, facts_of, methodology
 from tasks.reporting.release_report import release_report
-from tasks.reporting.sizes import ranges_of, size_table
+from tasks.reporting.sizes import size_ranges
 from tests.conftest import Request
 from tests.publishing import folder_of
 
