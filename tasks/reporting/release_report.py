@@ -12,7 +12,7 @@ from algorithms.measures import MEASURES
 from algorithms.profile import ColumnProfile, Profile
 from algorithms.utility.moments import QUANTILES
 from expectations.gate import Verdict
-from expectations.manifest import Manifest
+from expectations.manifest import Manifest, typed
 from tasks.reporting import pictures
 from tasks.reporting.page import render
 from tasks.reporting.pictures import Svg, as_svg
@@ -83,8 +83,13 @@ def release_report(record: Mapping[str, Any] | Manifest, profile: Profile | None
         reach.
     profile : Profile, optional
         What may be drawn of originals.
+
+    Raises
+    ------
+    ContractError
+        If the record is not of the type of a manifest.
     """
-    manifest = Manifest.model_validate(record)
+    manifest = typed(record)
     evaluation = Evaluation(**manifest.evaluation) if manifest.evaluation else None
     return render(
         "release_report.html",

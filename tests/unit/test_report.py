@@ -14,6 +14,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from algorithms.comparison import Comparison
+from algorithms.errors import ContractError
 from algorithms.evaluation import evaluate
 from algorithms.measure import Certified, Estimate
 from algorithms.measures import MEASURES
@@ -202,6 +203,13 @@ def test_an_attempt_that_failed_at_once_gets_a_short_report() -> None:
     assert "No file." in found.text
     assert found.pictures == []
     assert found.headings == [1]
+
+
+def test_a_record_that_is_no_manifest_is_refused_without_its_values() -> None:
+    record = {"attempt": "000001", "release": {"name": "a", "period": "b"}, "decision": "failed"}
+    with pytest.raises(ContractError) as refused:
+        release_report({**record, "cell": "confidential"})
+    assert str(refused.value) == "a manifest must be of its type; not so: cell"
 
 
 @pytest.mark.parametrize("shape", [(40, 1, 4), (7, 2, 3)], ids=["one column", "few records"])
