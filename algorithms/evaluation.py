@@ -73,19 +73,18 @@ class Evaluation:
     def certificate(self) -> str:
         """How much better any method could do, in words."""
         found = self.measures
-        rounding = f"; rounding averages makes {found['rounding']:.4f} of it"
-        said = f"this file loses {found['il']:.4f} %"
+        loss = f"this file loses {found['il']:.4f} %"
+        if found["rounding"]:
+            loss += f" (of which rounding accounts for {found['rounding']:.4f} points)"
         if "il_over_bound" not in found:
-            return said + (rounding if found["rounding"] else "")
+            return loss
         ratio = found["il_over_bound"]
         near = (
             f"within {100.0 * (ratio - 1.0):.2f} % of the optimum"
             if ratio < CLOSE_TO_OPTIMUM
             else f"at most {ratio:.2f} times the optimum"
         )
-        return f"no method could lose less than {found['il_bound']:.4f} %; {said}, {near}" + (
-            rounding if found["rounding"] else ""
-        )
+        return f"no method could lose less than {found['il_bound']:.4f} %; {loss}, {near}"
 
 
 def evaluate(

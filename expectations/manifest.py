@@ -5,6 +5,7 @@ and the changes of a run. A manifest is checked against its type before it is wr
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,21 @@ class Manifest(BaseModel):
         return float(limits.get(measure, float("nan")))
 
 
+def typed(content: Mapping[str, Any] | Manifest) -> Manifest:
+    """Check the content of a manifest against its type.
+
+    Raises
+    ------
+    ContractError
+        If it is not of the type that readers know; the message names parts, never their values.
+    """
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        parts = sorted({".".join(map(str, fault["loc"])) for fault in error.errors()})
+        raise ContractError(f"a manifest must be of its type; not so: {', '.join(parts)}") from None
+
+
 def encode(content: dict[str, Any]) -> bytes:
     """Write a manifest, once it is seen that it can be read again.
 
@@ -141,11 +157,7 @@ def encode(content: dict[str, Any]) -> bytes:
         If it is not of the type that readers know.
     """
     numbered = {"format": FORMAT, **content}
-    try:
-        Manifest.model_validate(numbered)
-    except ValidationError as error:
-        parts = sorted({".".join(map(str, fault["loc"])) for fault in error.errors()})
-        raise ContractError(f"a manifest must be of its type; not so: {', '.join(parts)}") from None
+    typed(numbered)
     return json.dumps(numbered, indent=2, ensure_ascii=False).encode() + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""What a run shows in the Prefect UI: aggregates only."""
+"""Artefacts of a run in the Prefect UI: aggregates only."""
 
 import base64
 import os
@@ -36,7 +36,7 @@ STAGES = (
 
 @contextmanager
 def harmless() -> Iterator[None]:
-    """Let a run go on if an artefact cannot be shown: what it tells of has happened already."""
+    """Let a run go on if an artefact cannot be shown: the outcome it describes already stands."""
     try:
         yield
     except Exception as error:
@@ -45,20 +45,20 @@ def harmless() -> Iterator[None]:
 
 @contextmanager
 def progress(dataset: str) -> Iterator[None]:
-    """Show how far a release has come, stage by stage, and within a search."""
+    """Show the progress of a release, stage by stage, and within a search."""
     shown: Any = None
-    done, told = 0, 0.0
+    done, last_shown = 0, 0.0
     with harmless():
         shown = create_progress_artifact(
             progress=0.0, key=f"release-progress-{dataset}", description=f"Release of {dataset}"
         )
 
     def show(share: float) -> None:
-        nonlocal told
+        nonlocal last_shown
         percent = round(100.0 * (done + share) / len(STAGES), 1)
         # each call costs the server some milliseconds
-        if shown is not None and (share in (0.0, 1.0) or percent >= told + 1.0):
-            told = percent
+        if shown is not None and (share in (0.0, 1.0) or percent >= last_shown + 1.0):
+            last_shown = percent
             with harmless():
                 update_progress_artifact(shown, progress=percent)
 
@@ -91,11 +91,12 @@ def show_measures(spec: ReleaseSpec, sentence: str, verdicts: Sequence[Verdict])
 
 
 def show_expectations(dataset: str, findings: Sequence[Mapping[str, Any]]) -> None:
-    """Log the rules of the source and of what would be published; counts, never values."""
+    """Log the rules for the source and for the data to be published; counts, never values."""
     create_table_artifact(
         key=f"release-expectations-{dataset}",
         table=[dict(finding) for finding in findings],
-        description=f"{sum(bool(finding['met']) for finding in findings)} of {len(findings)} met",
+        description=f"{sum(bool(finding['met']) for finding in findings)} of {len(findings)} rules "
+        "were met.",
     )
 
 
@@ -108,21 +109,21 @@ def show_summary(
     profile: Profile | None,
     manifest: Path | None,
 ) -> None:
-    """Log what was decided, why, and pictures of it."""
-    told = [f"# {heading}: {spec.release.title}, {spec.release.folder.name}", f"{sentence}."]
+    """Log the decision, its reasons, and pictures."""
+    parts = [f"# {heading}: {spec.release.title}, {spec.release.folder.name}", f"{sentence}."]
     if verdicts:
-        told += [_verdict_table(verdicts), record.get("certificate", "")]
-    told += [f"![{label}](data:image/png;base64,{png})" for label, png in _pictures(spec, profile)]
-    told += ["## By whom and how", _facts(spec, record), _reviewed(record)]
+        parts += [_verdict_table(verdicts), record.get("certificate", "")]
+    parts += [f"![{label}](data:image/png;base64,{png})" for label, png in _pictures(spec, profile)]
+    parts += ["## Details", _facts(spec, record), _reviewed(record)]
     if manifest is not None:
-        told += ["## Files", files_text(record, manifest)]
+        parts += ["## Files", files_text(record, manifest)]
     create_markdown_artifact(
-        key=f"release-summary-{spec.release.name}", markdown="\n\n".join(filter(None, told))
+        key=f"release-summary-{spec.release.name}", markdown="\n\n".join(filter(None, parts))
     )
 
 
 def show_links(dataset: str, folder: Path | None, manifest: Path | None) -> None:
-    """Log where report and public files are, to be opened on the machine that holds them."""
+    """Log links to the report and the public files, for the machine that holds them."""
     if manifest is not None:
         create_link_artifact(
             key=f"release-report-{dataset}",
@@ -146,44 +147,44 @@ def review_text(
     manifest: Path,
     fault: str,
 ) -> str:
-    """Say to a reviewer what there is to decide."""
+    """Describe to a reviewer the decision to be made."""
     release = record["release"]
-    told = [
+    parts = [
         f"**{fault}.** Another reviewer must decide." if fault else "",
         f"**{release['title']}, {release['period']}**, started by "
-        f"{record.get('started_by') or 'someone without a name'}, passed its gate and is sealed. "
-        "Shall it be published?",
+        f"{record.get('started_by') or 'an unnamed person'}, passed its gate and is sealed. "
+        "Should it be published?",
         _verdict_table(verdicts),
         _reviewed(record),
         certificate,
         f"Report: [{manifest.with_name(REPORT)}]({manifest.with_name(REPORT).as_uri()})",
         f"Candidate: `{manifest.parent.name}`",
     ]
-    return "\n\n".join(filter(None, told))
+    return "\n\n".join(filter(None, parts))
 
 
 def witness_key(register: Path) -> str:
-    """Name the artefact that keeps the last line of a register where its owner cannot reach."""
+    """Name the artefact that keeps the hash of a register's last line out of its owner's reach."""
     return f"register-head-{sha256(os.path.realpath(register).encode()).hexdigest()[:12]}"
 
 
 def show_head(register: Path, lines: int, head: str) -> None:
-    """Log the hash of the last line of a register, as a witness for audits to come."""
+    """Log the hash of the last line of a register, as a witness for later audits."""
     create_table_artifact(
         key=witness_key(register),
         table=[{"register": str(register), "lines": lines, "head": head}],
-        description="The last line of the register when this was written.",
+        description="The number of lines of the register, and the hash of the last one.",
     )
 
 
 def show_audit(found: Mapping[Path, Audit]) -> None:
-    """Log what was found in each register."""
+    """Log the audit of each register."""
     create_table_artifact(
         key="audit",
         table=[
             {
                 "register": str(register),
-                "status": "not what was written" if audit.faults else "whole",
+                "status": "failed" if audit.faults else "passed",
                 "lines": audit.lines,
                 "attempts": audit.attempts,
                 "verified releases": len(audit.verified),
@@ -194,7 +195,7 @@ def show_audit(found: Mapping[Path, Audit]) -> None:
             }
             for register, audit in found.items()
         ],
-        description="Every published release and every line of the registers, verified again.",
+        description="All published releases and all lines of the registers, verified again.",
     )
 
 
@@ -206,17 +207,17 @@ def show_map(cells: Sequence[Cell], spec: ReleaseSpec) -> None:
     create_table_artifact(
         key=f"explore-choices-{spec.release.name}",
         table=rows_of(cells),
-        description="Every choice that was tried, and all measures of it.",
+        description="All choices that were tried, with all their measures.",
     )
 
 
 def files_text(record: Mapping[str, Any], manifest: Path) -> str:
-    """List report and public files with their checksums."""
+    """List the report, the manifest and the public files with their checksums."""
     lines = [f"- report `{manifest.with_name(REPORT)}`", f"- manifest `{manifest}`"]
     public = record.get("public")
     if public:
         lines.append(f"- public files `{public['folder']}`")
-        lines += [f"    - `{name}` SHA-256 `{told}`" for name, told in public["checksums"].items()]
+        lines += [f"    - `{name}` SHA-256 `{sha}`" for name, sha in public["checksums"].items()]
     return "\n".join(lines)
 
 
@@ -246,7 +247,7 @@ def _facts(spec: ReleaseSpec, record: Mapping[str, Any]) -> str:
 
 
 def _reviewed(record: Mapping[str, Any]) -> str:
-    """Name the reviewed spec, and every value of which the run departed from it."""
+    """Name the reviewed spec, and every value that the run changed."""
     if "spec_file" not in record:
         return ""
     file, changes = record["spec_file"], record.get("changes", ())
@@ -257,7 +258,7 @@ def _reviewed(record: Mapping[str, Any]) -> str:
 
 
 def _measured(spec: ReleaseSpec) -> list[Past]:
-    """Recall the latest attempt at each period of a dataset."""
+    """Find the latest measured attempt for each period of a dataset."""
     return latest(history(spec.publication.register_folder), spec.release.name)
 
 
@@ -281,6 +282,6 @@ def _pictures(spec: ReleaseSpec, profile: Profile | None) -> Iterator[tuple[str,
     if measured:
         drawn.append(("IL and DLD by period", lambda: over_time(measured)))
     if profile is not None:
-        drawn.append(("What each column adds to the risk of linkage", lambda: linkage(profile)))
+        drawn.append(("DLD by column", lambda: linkage(profile)))
     for label, draw in drawn:
         yield label, base64.b64encode(as_png(draw(), 1.5)).decode()

@@ -1,13 +1,12 @@
 """Pictures for pages: drawn without a screen, the same bytes each time, in the page's colours."""
 
-import hashlib
 import io
 import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
-from typing import Any, cast
+from typing import Any, NewType, cast
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -18,7 +17,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from algorithms.profile import ColumnProfile, Profile
 from algorithms.types import Matrix
-from tasks.reporting.page import MINUS, Html
+from tasks.reporting.page import MINUS
+
+Svg = NewType("Svg", str)
+"""A picture as an element of a page; the only text that templates do not escape."""
 
 INK, MUTED, LINE = "#1b1d21", "#5d626b", "#d8dbe0"
 """Colours of text, of remarks and of rules; within a page they follow the page."""
@@ -26,7 +28,7 @@ INK, MUTED, LINE = "#1b1d21", "#5d626b", "#d8dbe0"
 SERIES = (
     "#0072b2", "#d55e00", "#00805d", "#b0558a", "#9a6a00", "#2f8fca", "#5b4bb5", "#6b6e75",
 )  # fmt: skip
-"""Told apart by people with any colour vision; yet give each a marker or a dash of its own."""
+"""Distinguishable with any colour vision; still, give each a marker or a dash of its own."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
@@ -81,6 +83,9 @@ LARGER = 1.4
 MOST_NUMBERS = 12
 """Columns of a matrix up to which its cells carry their numbers."""
 
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that a column name may contain and XML may not."""
+
 
 @contextmanager
 def style() -> Iterator[None]:
@@ -117,7 +122,7 @@ def figure(
 
 
 @style()
-def as_svg(drawing: Figure, label: str) -> Html:
+def as_svg(drawing: Figure, label: str) -> Svg:
     """Write a picture to be set into a page: text as text, and in the colours of the page.
 
     Parameters
@@ -127,10 +132,11 @@ def as_svg(drawing: Figure, label: str) -> Html:
     label : str
         What it shows, for those who do not see it.
     """
+    # a page may hold a name only once, and names within a picture are hashed with the salt
     mpl.rcParams["svg.hashsalt"] = label
     buffer = io.StringIO()
     drawing.savefig(buffer, format="svg", metadata={"Date": None})
-    return Html(_inline(buffer.getvalue(), label))
+    return Svg(_inline(buffer.getvalue(), label))
 
 
 @style()
@@ -144,32 +150,52 @@ def as_png(drawing: Figure, scale: float = 2.0) -> bytes:
 
 
 def _inline(svg: str, label: str) -> str:
-    """Take from a file of its own what a page needs of it."""
-    drawing = svg[svg.index("<svg") :]
-    drawing = re.sub(
-        r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", drawing, flags=re.S
-    )
-    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
-    assert box is not None
-    opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box[0]} role="img" aria-label="{escape(label)}" '
-        f'style="max-width: {LARGER * float(box[1]):.0f}px">'
-    )
-    drawing = opening + drawing[drawing.index(">") + 1 :]
-    drawing = drawing.replace("xlink:href", "href")
-    # the same names are given in every picture, and a page may hold a name only once
-    referred = set(re.findall(r'(?:url\(|href=")#([^)"]+)', drawing))
-    own = hashlib.sha256(label.encode()).hexdigest()[:8]
-    for name in re.findall(r' id="([^"]+)"', drawing):
-        drawing = drawing.replace(
-            f' id="{name}"', f' id="{own}-{name}"' if name in referred else "", 1
-        )
-    drawing = re.sub(r"(url\(|href=\")#", rf"\g<1>#{own}-", drawing)
-    drawing = re.sub(r'font-family: [^;"]+', "font-family: system-ui, sans-serif", drawing)
+    """Turn an SVG file into an element of a page."""
+    drawing = ElementTree.fromstring(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", svg))
+    _strip(drawing)
+    box = drawing.attrib["viewBox"]
+    drawing.attrib = {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "viewBox": box,
+        "role": "img",
+        "aria-label": label,
+        "style": f"max-width: {LARGER * float(box.split()[2]):.0f}px",
+    }
+    text = ElementTree.tostring(drawing, encoding="unicode")
+    text = re.sub(r'font-family: [^;"]+', "font-family: system-ui, sans-serif", text)
     for colour, variable in IN_PAGE.items():
-        drawing = drawing.replace(colour, variable)
-    drawing = re.sub(r"<g>\s*</g>|<defs>\s*</defs>", "", drawing)
-    return re.sub(r"\n\s*", "\n", drawing).strip()
+        text = text.replace(colour, variable)
+    return text
+
+
+def _strip(drawing: ElementTree.Element) -> None:
+    """Remove namespaces, indentation, unused names, and elements that draw nothing."""
+    for element in drawing.iter():
+        element.tag = _without_namespace(element.tag)
+        element.attrib = {_without_namespace(key): text for key, text in element.attrib.items()}
+    texts = [text for element in drawing.iter() for text in element.attrib.values()]
+    referenced = {name for text in texts for name in re.findall(r"#(\w+)", text)}
+    for element in drawing.iter():
+        if element.get("id") not in referenced:
+            element.attrib.pop("id", None)
+        if element.tag not in ("text", "tspan"):
+            element.text = None
+            for child in element:
+                child.tail = "\n"
+    _prune(drawing)
+
+
+def _prune(element: ElementTree.Element) -> None:
+    """Remove what a page does not need: metadata, style sheets and empty groups."""
+    for child in list(element):
+        _prune(child)
+        empty = child.tag in ("g", "defs") and len(child) == 0
+        if empty or child.tag in ("metadata", "style"):
+            element.remove(child)
+
+
+def _without_namespace(name: str) -> str:
+    return name.rpartition("}")[2]
 
 
 def shown(value: float, _position: int | None = None) -> str:
@@ -288,7 +314,7 @@ def linkage(profile: Profile) -> Figure:
     axes.plot(
         [np.nan if entry.without is None else entry.without for entry in profile.linkage], rows,
         linestyle="", marker="s", markersize=6, markerfacecolor="none", markeredgewidth=1.5,
-        color=SERIES[1], label="all without this one",
+        color=SERIES[1], label="all except this one",
     )  # fmt: skip
     axes.set_yticks(rows, [entry.name for entry in profile.linkage])
     axes.set_ylim(len(rows) - 0.4, -0.6)

@@ -8,8 +8,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("algorithms", "expectations", "tasks", "flows")
+SOURCES = (".py", ".html", ".md", ".css")
+"""Suffixes of code and of templates."""
 PACKAGES = (
     "great-expectations",
+    "jinja2",
     "matplotlib",
     "numba",
     "numpy",
@@ -42,7 +45,8 @@ def environment() -> dict[str, str]:
 def sources_digest() -> str:
     """Digest the sources of all floors: it names the code even where no version control does."""
     digest = hashlib.sha256()
-    for path in sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py")):
+    files = (path for floor in FLOORS for path in (ROOT / floor).rglob("*"))
+    for path in sorted(path for path in files if path.suffix in SOURCES):
         digest.update(f"{path.relative_to(ROOT).as_posix()}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -35,6 +35,7 @@ from expectations.published.verifier import (
 from expectations.request.spec import Publication, Release, ReleaseSpec
 from expectations.tables import arrow_of
 from tasks.reporting.methodology import facts_of, methodology, treatment
+from tasks.reporting.page import render
 from tasks.store.disk import (
     IN_PREPARATION,
     PRIVATE,
@@ -377,41 +378,10 @@ def _decimals(attributes: Sequence[Attribute]) -> dict[str, int]:
 
 
 def _readme(package: dict[str, Any], spec: ReleaseSpec) -> str:
-    release, facts = spec.release, package["microrelease"]
-    fields = "\n".join(
-        f"| {field['name']} | {field['type']} | {treatment(field, facts)} |"
-        for field in package["resources"][0]["schema"]["fields"]
-    )
-    revision = f", revision {release.revision}" if release.revision else ""
-    return f"""# {release.title}
-
-{release.period}{revision}. {facts["rows"]} records. Licence: {release.licence}.
-
-| column | type | treatment |
-|---|---|---|
-{fields}
-
-## How these records were protected
-
-Similar records were put into groups by microaggregation (method {facts["method"]}). In the columns
-marked "averaged" each record shows the average of its group, so that every combination of their
-values stands in at least k = {facts["k"]} records; there are {facts["groups"]} such combinations.
-Rows are sorted by their content; their order means nothing.
-
-## What that costs
-
-Averaging took away {facts["il_percent"]:.2f} % of the variance of the averaged columns (information
-loss), {facts["il_rounding_percent"]:.2g} of that by rounding. Means are kept, up to rounding;
-variances are smaller and correlations can be larger than in the original data.
-
-## The files
-
-`data.csv` (UTF-8, comma, decimal point, empty for missing) and `data.parquet` hold the same
-records.
-`datapackage.json` describes columns and types and carries the SHA-256 of both, in the Frictionless
-Data Package format. `methodology.html` tells how records were protected, what that guarantees, and
-how to check it.
-"""
+    claims = package["microrelease"]
+    fields = package["resources"][0]["schema"]["fields"]
+    columns = [(field["name"], field["type"], treatment(field, claims)) for field in fields]
+    return render("readme.md", release=spec.release, claims=claims, columns=columns)
 
 
 def _compare(verified: Verification, table: pa.Table, spec: ReleaseSpec) -> None:

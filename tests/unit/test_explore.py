@@ -25,13 +25,12 @@ from tasks.explore.page import map_page
 from tasks.explore.table import csv_of, rows_of
 from tasks.explore.workers import working
 from tasks.ingest import ingest
-from tasks.reporting.page import Html
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.tools import PATIENCE
 
-PICTURES = {"map": Html("<svg></svg>"), "il-by-k": Html("<svg></svg>")}
+PICTURES = {"map": "<svg></svg>", "il-by-k": "<svg></svg>"}
 
 
 def cell(spec: Any, method: str, k: int, il: float, dld: float, **more: Any) -> Cell:

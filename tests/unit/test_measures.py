@@ -160,7 +160,7 @@ def test_the_certificate_names_bound_loss_and_rounding() -> None:
     assert "rounding" not in found.certificate
     x = random_table(9)
     rounded = evaluate(compare_rows(x, np.round(x), 2, x))
-    assert "rounding averages makes" in rounded.certificate
+    assert "(of which rounding accounts for" in rounded.certificate
     constant = np.ones((6, 1))
     assert evaluate(compare_rows(constant, constant, 3)).certificate == ("this file loses 0.0000 %")
 

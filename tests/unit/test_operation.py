@@ -217,7 +217,7 @@ def test_the_register_is_shown_as_page_table_and_json(
     assert "verified" in shown
     assert "sealed" in shown
     page = (published.register / "index.html").read_text(encoding="utf-8")
-    assert "Datasets: 1; releases that are public: 1; attempts: 2." in page
+    assert "Datasets: 1; public releases: 1; attempts: 2." in page
     for digest in checksums(folder_of(published)).values():
         assert digest in page
     assert (
@@ -232,7 +232,7 @@ def test_the_register_is_shown_as_page_table_and_json(
     data = folder_of(published) / "data.csv"
     data.write_bytes(data.read_bytes() + b"x")
     assert main(["register", str(published.register)]) == 13
-    assert "Not what was written" in (published.register / "index.html").read_text("utf-8")
+    assert "Integrity check failed" in (published.register / "index.html").read_text("utf-8")
     Register(published.register).lines.write_bytes(b"{}\n")
     assert main(["register", str(published.register)]) == 13
 

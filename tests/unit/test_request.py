@@ -383,7 +383,10 @@ def test_where_nothing_was_changed_that_is_said(request_of: Request) -> None:
     }
     manifest = record_attempt(found.spec, record)
     assert main(["register", str(request_of.register)]) == 0
-    assert "This run changed nothing of it." in manifest.with_name("report.html").read_text()
+    assert (
+        "This run used the reviewed spec without changes."
+        in manifest.with_name("report.html").read_text()
+    )
     assert "as reviewed" in (request_of.register / "index.html").read_text()
     assert "Changed in this run" not in review_text(record, (), "", manifest, "")
 
