@@ -19,7 +19,9 @@ import pyarrow.parquet
 
 from algorithms.errors import DataError
 from expectations.published.verifier import field_type
-from expectations.request.spec import Columns, ReleaseSpec, Source
+from expectations.request.sections.columns import ColumnsSection
+from expectations.request.sections.source import SourceSection
+from expectations.request.spec import ReleaseSpec
 from expectations.suites.numbers import CERTAIN_DIGITS
 from tasks.stage import stage
 
@@ -131,7 +133,7 @@ def _read_csv(content: bytes, spec: ReleaseSpec) -> pa.Table:
     )
 
 
-def _header_and_text(content: bytes, source: Source) -> tuple[list[str], bytes]:
+def _header_and_text(content: bytes, source: SourceSection) -> tuple[list[str], bytes]:
     """Read the first line that is not empty; give the whole file in UTF-8."""
     if codecs.lookup(source.encoding).name in ("utf-8", "utf-8-sig"):
         text = content.removeprefix(codecs.BOM_UTF8)
@@ -175,7 +177,7 @@ def _is_text(content: bytes) -> bool:
         return False
 
 
-def _refuse(names: list[str], columns: Columns, words: str) -> None:
+def _refuse(names: list[str], columns: ColumnsSection, words: str) -> None:
     """Refuse a table for some of its columns; those that the spec does not name are counted."""
     if names:
         known = [repr(name) for name in names if name in columns.all]
@@ -214,7 +216,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _refuse_duplicates(names: list[str], columns: Columns) -> None:
+def _refuse_duplicates(names: list[str], columns: ColumnsSection) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     words = "each column of the source must have a name of its own; these stand more than once"
     _refuse(twice, columns, words)

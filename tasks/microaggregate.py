@@ -5,14 +5,14 @@ from algorithms.microaggregation.best import refine
 from algorithms.microaggregation.partition import partition
 from algorithms.microaggregation.recut import recut
 from algorithms.types import Order, Partition
-from expectations.request.spec import Microaggregation
+from expectations.request.sections.microaggregation import MicroaggregationSection
 from tasks.stage import stage, watchers
 from tasks.standardise import Standardised
 
 
 @stage(name="microaggregate")
 def microaggregate(
-    data: Standardised, spec: Microaggregation, paths: tuple[Order, ...] | None = None
+    data: Standardised, spec: MicroaggregationSection, paths: tuple[Order, ...] | None = None
 ) -> tuple[Partition, ...]:
     """Group the standardised records with the method the spec names.
 
@@ -27,7 +27,7 @@ def microaggregate(
     return groups if spec.each_column else groups * data.x.shape[1]
 
 
-def _group(data: Standardised, spec: Microaggregation, path: Order | None) -> Partition:
+def _group(data: Standardised, spec: MicroaggregationSection, path: Order | None) -> Partition:
     groups = partition(
         data.x,
         spec.k,

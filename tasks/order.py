@@ -2,13 +2,13 @@
 
 from algorithms.orderings import ORDERINGS
 from algorithms.types import Order
-from expectations.request.spec import Microaggregation
+from expectations.request.sections.microaggregation import MicroaggregationSection
 from tasks.stage import stage
 from tasks.standardise import Standardised
 
 
 @stage(name="order")
-def order(data: Standardised, spec: Microaggregation) -> tuple[Order, ...] | None:
+def order(data: Standardised, spec: MicroaggregationSection) -> tuple[Order, ...] | None:
     """Find the path that the spec names, if it names one; one for all that is grouped together."""
     if spec.ordering is None:
         return None

@@ -4,13 +4,13 @@ import pandas as pd
 
 from algorithms.rounding.centroids import decimal_centroids, integer_centroids, real_centroids
 from algorithms.types import Partition
-from expectations.request.spec import Columns
+from expectations.request.sections.columns import ColumnsSection
 from tasks.stage import stage
 
 
 @stage(name="round_integers")
 def round_integers(
-    frame: pd.DataFrame, partitions: tuple[Partition, ...], columns: Columns
+    frame: pd.DataFrame, partitions: tuple[Partition, ...], columns: ColumnsSection
 ) -> pd.DataFrame:
     """Replace quasi-identifiers by their group's average, rounded once as it will be published.
 
@@ -29,7 +29,7 @@ def round_integers(
 
 
 def unrounded(
-    frame: pd.DataFrame, partitions: tuple[Partition, ...], columns: Columns
+    frame: pd.DataFrame, partitions: tuple[Partition, ...], columns: ColumnsSection
 ) -> pd.DataFrame:
     """Average the quasi-identifiers over their groups, with all digits."""
     return pd.DataFrame(

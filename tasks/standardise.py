@@ -7,7 +7,7 @@ import pandas as pd
 from algorithms.rounding.grid import Grid, grid_of
 from algorithms.standardisation import scale_of
 from algorithms.types import Matrix
-from expectations.request.spec import Columns
+from expectations.request.sections.columns import ColumnsSection
 from tasks.stage import stage
 
 
@@ -28,7 +28,7 @@ class Standardised:
 
 
 @stage(name="standardise")
-def standardise(frame: pd.DataFrame, columns: Columns) -> Standardised:
+def standardise(frame: pd.DataFrame, columns: ColumnsSection) -> Standardised:
     """Express each quasi-identifier in standard deviations from its mean."""
     values = matrix_of(frame, columns)
     scale = scale_of(values)
@@ -36,6 +36,6 @@ def standardise(frame: pd.DataFrame, columns: Columns) -> Standardised:
     return Standardised(scale.apply(values), grid_of(values, scale, columns.places, whole))
 
 
-def matrix_of(frame: pd.DataFrame, columns: Columns) -> Matrix:
+def matrix_of(frame: pd.DataFrame, columns: ColumnsSection) -> Matrix:
     """Take the quasi-identifiers of a table as one matrix."""
     return frame[list(columns.quasi_identifiers)].to_numpy(dtype="float64")

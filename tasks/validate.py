@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from algorithms.errors import DataError
-from expectations.request.spec import Columns, ReleaseSpec
+from expectations.request.sections.columns import ColumnsSection
+from expectations.request.spec import ReleaseSpec
 from expectations.suites.numbers import places_of, to_floats, to_integers
 from expectations.suites.require import Finding, require
 from tasks.stage import stage
@@ -56,7 +57,7 @@ def _with_places(frame: pd.DataFrame, spec: ReleaseSpec) -> ReleaseSpec:
     return spec.model_copy(update={"columns": settled})
 
 
-def _about_columns(frame: pd.DataFrame, columns: Columns) -> str:
+def _about_columns(frame: pd.DataFrame, columns: ColumnsSection) -> str:
     """Name the columns of the spec that are missing, and count those without a role.
 
     Their names stay unsaid: a damaged header has records in it.

@@ -8,7 +8,7 @@ import pandas as pd
 from prefect.client.schemas.objects import State
 
 from expectations.gate import Approval
-from expectations.request.named import Changes, at_hand
+from expectations.request.named import Changes, spec_from_file
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
 from tasks.evaluate import evaluate
@@ -45,7 +45,7 @@ def run_release(path: Path, changes: Changes | None = None, **options: Any) -> S
     """Run the release flow on a spec file, as the command line does."""
     from flows.release import release
 
-    with at_hand(path, changes) as named:
+    with spec_from_file(path, changes) as named:
         return release(named, return_state=True, **options)
 
 

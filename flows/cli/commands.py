@@ -66,17 +66,17 @@ def approve(options: argparse.Namespace) -> int:
 
 def _asked(options: argparse.Namespace) -> AbstractContextManager[NamedSpec]:
     """Have runs read the spec file that the command line names."""
-    from expectations.request.named import Changes, at_hand
+    from expectations.request.named import Changes, spec_from_file
 
-    return at_hand(options.spec, Changes.of(options.period))
+    return spec_from_file(options.spec, Changes.of(options.period))
 
 
 def _settled(options: argparse.Namespace) -> ReleaseSpec:
-    """Read a spec and settle its period."""
-    from expectations.request.named import settle
+    """Read a spec and fill in its period."""
+    from expectations.request.named import resolve_spec
 
     with _asked(options) as named:
-        return settle(named, datetime.now(UTC)).spec
+        return resolve_spec(named, datetime.now(UTC)).spec
 
 
 @contextmanager

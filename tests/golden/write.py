@@ -16,7 +16,7 @@ from typing import Any
 from algorithms.errors import RejectedError
 from expectations.gate import verdicts
 from expectations.manifest import FORMAT
-from expectations.request.named import Changes, at_hand, settle
+from expectations.request.named import Changes, resolve_spec, spec_from_file
 from expectations.review import Decision
 from tasks.ingest import ingest
 from tasks.profile import profile
@@ -60,8 +60,8 @@ def attempt(
     """Do everything that comes before publication, and tell of it as the release flow does."""
     made = candidate(request_of, columns={"decimals": {"sales": 1}}, **sections)
     masked, approval, spec, record = made
-    with at_hand(request_of.path, changes) as named:
-        settled = settle(named, datetime.now(UTC))
+    with spec_from_file(request_of.path, changes) as named:
+        settled = resolve_spec(named, datetime.now(UTC))
     source = ingest.fn(spec)
     table = validate.fn(source.frame, spec)
     running = begin(spec, "Ana")

@@ -11,7 +11,8 @@ from algorithms.errors import ContractError, DataError, RefusedError
 from algorithms.evaluation import Evaluation
 from expectations.digest import digest_of
 from expectations.gate import Approval, verdicts
-from expectations.request.spec import Ceilings, Floors, Gate, ReleaseSpec
+from expectations.request.sections.gate import Ceilings, Floors, GateSection
+from expectations.request.spec import ReleaseSpec
 from expectations.suites import numbers
 from expectations.suites.numbers import has_places
 from expectations.suites.require import require
@@ -201,7 +202,7 @@ def evaluation(il: float = 10.0, dld: float = 20.0, smallest: int = 3, **more: f
     return Evaluation({"il": il, "dld": dld, "k": float(smallest), **more}, 9, 3, {3: 3})
 
 
-GATE = Gate(ceilings=Ceilings(il=10.0, dld=20.0))
+GATE = GateSection(ceilings=Ceilings(il=10.0, dld=20.0))
 
 
 def test_measures_at_their_ceilings_pass() -> None:
@@ -234,7 +235,7 @@ def test_every_reason_is_given_at_once() -> None:
 
 
 def test_any_measure_can_have_a_limit() -> None:
-    gate = Gate(
+    gate = GateSection(
         ceilings=Ceilings.model_validate({"il": 10.0, "dld": 20.0, "within_records": 1.0}),
         floors=Floors.model_validate({"l_distinct": 2.0}),
     )
@@ -253,7 +254,7 @@ def test_any_measure_can_have_a_limit() -> None:
 
 
 def test_a_limit_on_a_measure_that_does_not_apply_is_not_kept() -> None:
-    gate = Gate(
+    gate = GateSection(
         ceilings=Ceilings(il=10.0, dld=20.0), floors=Floors.model_validate({"l_entropy": 2.0})
     )
     with pytest.raises(RefusedError, match="entropy l-diversity does not apply to this table"):

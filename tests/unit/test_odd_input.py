@@ -141,15 +141,15 @@ def test_other_line_ends_and_encodings_give_the_same_table(
 
 
 BAD_SPECS = [
-    ("period: 2026-Q3", "period: 2026-13-45", "column 11: this is no such"),
-    ("k: 3", "k: !!int abc", "this is no such number, date or value"),
-    ("k: 3", "k: !!bool maybe", "this is no such number, date or value"),
-    ("k: 3", f"k: {'9' * 5000}", "this is no such number, date or value"),
+    ("period: 2026-Q3", "period: 2026-13-45", "column 11: this looks like"),
+    ("k: 3", "k: !!int abc", "and is not a valid one"),
+    ("k: 3", "k: !!bool maybe", "and is not a valid one"),
+    ("k: 3", f"k: {'9' * 5000}", "and is not a valid one"),
     ("k: 3", "? [a, b]\n  : 3", "a key must be a text"),
     ("k: 3", "{a: 1}: 3", "a key must be a text"),
     ("k: 3", f"k: {'[' * 5000}", "nested too deeply"),
-    ("path: table.csv", 'path: "a\\0b.csv"', "must not hold NUL characters"),
-    ("path: table.csv", 'path: "\\ud800.csv"', "must not hold NUL characters"),
+    ("path: table.csv", 'path: "a\\0b.csv"', "must not contain NUL characters"),
+    ("path: table.csv", 'path: "\\ud800.csv"', "must not contain NUL characters"),
     ("path: table.csv", "path: table.csv\n  delimiter: §", "delimiter must be an ASCII character"),
     ("path: table.csv", "path: table.csv\n  delimiter: '\"'", "delimiter must be an ASCII"),
     *(
@@ -216,10 +216,10 @@ def test_a_name_that_is_too_long_is_refused(
 def test_a_path_with_nul_is_no_path(request_of: Request) -> None:
     from pydantic import ValidationError
 
-    from expectations.request.spec import Source
+    from expectations.request.sections.source import SourceSection
 
-    with pytest.raises(ValidationError, match="it holds a NUL character"):
-        Source(path=Path("a\0.csv"))
+    with pytest.raises(ValidationError, match="it contains a NUL character"):
+        SourceSection(path=Path("a\0.csv"))
 
 
 @pytest.mark.parametrize("name", ["self", "count_all", "index", "level_0", " ", "a\nb", "x" * 5000])

@@ -14,7 +14,7 @@ from prefect.states import Failed
 
 from algorithms.errors import IntegrityError, RefusedError, RejectedError, SpecError
 from expectations.published.verifier import checksums
-from expectations.request.named import SPECS, Changes, NamedSpec, settle
+from expectations.request.named import SPECS, Changes, NamedSpec, resolve_spec
 from expectations.review import Decision
 from flows import alone as alone_module
 from flows.alone import alone
@@ -63,11 +63,11 @@ def test_a_spec_is_called_by_name_and_changed_for_one_run(
 ) -> None:
     request_of.write(microaggregation={"method": "mdav_generic", "k": 3})
     monkeypatch.setenv(SPECS, str(request_of.folder))
-    plain = settle(NamedSpec(name="spec"), OCTOBER).spec
+    plain = resolve_spec(NamedSpec(name="spec"), OCTOBER).spec
     assert (plain.microaggregation.k, plain.gate.ceilings.il) == (3, 100.0)
     assert plain.source.path == request_of.source
     changes = Changes(period="2026-Q2", k=4, il=30.0, method="mhm", ordering="npn")
-    changed = settle(NamedSpec(name="spec", changes=changes), OCTOBER).spec
+    changed = resolve_spec(NamedSpec(name="spec", changes=changes), OCTOBER).spec
     assert changed.release.period == "2026-Q2"
     assert (changed.microaggregation.method, changed.microaggregation.ordering) == ("mhm", "npn")
     assert (changed.microaggregation.k, changed.gate.ceilings.il) == (4, 30.0)
@@ -80,9 +80,9 @@ def test_a_name_that_no_spec_has_is_answered_with_those_there_are(
     request_of.write()
     monkeypatch.setenv(SPECS, str(request_of.folder))
     with pytest.raises(SpecError, match="no spec is called 'other'; there are: spec"):
-        settle(NamedSpec(name="other"), OCTOBER)
+        resolve_spec(NamedSpec(name="other"), OCTOBER)
     with pytest.raises(SpecError, match="'mdav' reads no path"):
-        settle(NamedSpec(name="spec", changes=Changes(ordering="npn")), OCTOBER)
+        resolve_spec(NamedSpec(name="spec", changes=Changes(ordering="npn")), OCTOBER)
     with pytest.raises(SpecError, match=r"period: must be letters and digits.*; got '\.\./x'"):
         Changes.of("../x")
 
