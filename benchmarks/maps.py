@@ -13,6 +13,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from algorithms.microaggregation import METHODS
@@ -90,7 +91,8 @@ def _spec(name: str, folder: Path) -> ReleaseSpec:
 
 
 def _tried(spec: ReleaseSpec, options: argparse.Namespace) -> list[Cell]:
-    table = validate.fn(ingest.fn(spec).frame, spec)
+    source, _ = ingest.fn(spec)
+    table = validate.fn(source.to_pandas(types_mapper=pd.ArrowDtype), spec)
     frame, spec = table.frame, table.spec
     data = standardise.fn(frame, spec.columns)
     wanted = choices(spec, options.methods, ORDERINGS_TRIED, options.k)

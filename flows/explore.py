@@ -5,6 +5,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
@@ -129,7 +130,8 @@ def _explore(
 ) -> None:
     log = get_run_logger()
     wanted = choices(spec, methods, orderings, ks)
-    table = validate(ingest(spec).frame, spec)
+    source, _ = ingest(spec)
+    table = validate(source.to_pandas(types_mapper=pd.ArrowDtype), spec)
     frame, spec = table.frame, table.spec
     data = standardise(frame, spec.columns)
     log.info("%d choices, %d at a time", len(wanted), count)

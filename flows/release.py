@@ -4,6 +4,7 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+import pandas as pd
 from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
@@ -131,15 +132,9 @@ def _release(spec: ReleaseSpec, dry_run: bool, candidate: bool, outcome: Outcome
 def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> None:
     """Take the table through all stages; no record of it is left in memory after that."""
     record = outcome.record
-    source = ingest(spec)
-    record["input"] = {
-        "path": str(spec.source.path),
-        "sha256": source.sha256,
-        "bytes": source.size,
-        "rows": len(source.frame),
-        "columns": len(source.frame.columns),
-    }
-    table = validate(source.frame, spec)
+    source, facts = ingest(spec)
+    record["input"] = facts.model_dump(mode="json")
+    table = validate(source.to_pandas(types_mapper=pd.ArrowDtype), spec)
     spec = table.spec
     data = standardise(table.frame, spec.columns)
     paths = order(data, spec.microaggregation)

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 import pandas as pd
+import pyarrow as pa
 
 from algorithms.errors import DataError
+from expectations.numbers import places_of, to_floats, to_integers
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.spec import ReleaseSpec
-from expectations.suites.numbers import places_of, to_floats, to_integers
 from expectations.suites.require import Finding, require
 from tasks.stage import stage
 
@@ -43,7 +44,7 @@ def validate(frame: pd.DataFrame, spec: ReleaseSpec) -> Validated:
     typed = frame.copy()
     for column in spec.columns.quasi_identifiers:
         whole = column in spec.columns.integers
-        typed[column] = (to_integers if whole else to_floats)(frame[column])
+        typed[column] = (to_integers if whole else to_floats)(pa.array(frame[column]))
     return Validated(typed, _with_places(frame, spec), shape + values)
 
 
@@ -51,7 +52,9 @@ def _with_places(frame: pd.DataFrame, spec: ReleaseSpec) -> ReleaseSpec:
     """Publish averages with the decimals of the source where the spec does not say how many."""
     columns = spec.columns
     real = [name for name in columns.quasi_identifiers if name not in columns.integers]
-    places = {name: places_of(frame[name]) for name in real if name not in columns.decimals}
+    places = {
+        name: places_of(pa.array(frame[name])) for name in real if name not in columns.decimals
+    }
     decimals = columns.decimals | {name: n for name, n in places.items() if n is not None}
     settled = columns.model_copy(update={"decimals": decimals})
     return spec.model_copy(update={"columns": settled})

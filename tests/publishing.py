@@ -29,7 +29,7 @@ Candidate = tuple[pd.DataFrame, Approval, ReleaseSpec, dict[str, Any]]
 def candidate(request_of: Request, **sections: Any) -> Candidate:
     """Do everything that comes before publication."""
     spec = request_of.load(**sections)
-    validated = validate.fn(ingest.fn(spec).frame, spec)
+    validated = validate.fn(ingest.fn(spec)[0].to_pandas(types_mapper=pd.ArrowDtype), spec)
     table, spec = validated.frame, validated.spec
     data = standardise.fn(table, spec.columns)
     groups = microaggregate.fn(data, spec.microaggregation)
@@ -60,7 +60,7 @@ def folder_of(request_of: Request) -> Path:
 def publish_all(request_of: Request, **sections: Any) -> Path:
     """Publish a spec without Prefect, through a review if it asks for one."""
     spec = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
-    validated = validate.fn(ingest.fn(spec).frame, spec)
+    validated = validate.fn(ingest.fn(spec)[0].to_pandas(types_mapper=pd.ArrowDtype), spec)
     table, spec = validated.frame, validated.spec
     data = standardise.fn(table, spec.columns)
     groups = microaggregate.fn(data, spec.microaggregation, order.fn(data, spec.microaggregation))

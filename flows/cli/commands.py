@@ -177,6 +177,8 @@ def _prefect_faults_in_words() -> Iterator[None]:
 
 def check(options: argparse.Namespace) -> int:
     """Validate a spec and its source."""
+    import pandas as pd
+
     from tasks.ingest import ingest
     from tasks.store.public_folder import check_places
     from tasks.validate import validate
@@ -185,7 +187,8 @@ def check(options: argparse.Namespace) -> int:
     display.warnings(spec.warnings)
     spec.check_repeatable()
     check_places(spec.publication)
-    table = validate.fn(ingest.fn(spec).frame, spec)
+    source, _ = ingest.fn(spec)
+    table = validate.fn(source.to_pandas(types_mapper=pd.ArrowDtype), spec)
     display.say(
         f"{options.spec}: the spec is valid and its source fits: {len(table.frame)} rows, "
         f"{len(table.findings)} expectations met"

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from algorithms.errors import RejectedError
 from expectations.gate import verdicts
 from expectations.manifest import FORMAT
@@ -62,8 +64,8 @@ def attempt(
     masked, approval, spec, record = made
     with spec_from_file(request_of.path, changes) as named:
         settled = resolve_spec(named, datetime.now(UTC))
-    source = ingest.fn(spec)
-    table = validate.fn(source.frame, spec)
+    source, facts = ingest.fn(spec)
+    table = validate.fn(source.to_pandas(types_mapper=pd.ArrowDtype), spec)
     running = begin(spec, "Ana")
     record |= {
         **settled.record,
@@ -72,13 +74,7 @@ def attempt(
         "environment": provenance.environment(),
         "started": now(),
         "ended": now(),
-        "input": {
-            "path": str(spec.source.path),
-            "sha256": source.sha256,
-            "bytes": source.size,
-            "rows": len(source.frame),
-            "columns": len(source.frame.columns),
-        },
+        "input": facts.model_dump(mode="json"),
         "evaluation": asdict(approval.evaluation),
         "gate": [
             asdict(verdict)

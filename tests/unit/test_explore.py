@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 from numba.core import event
@@ -217,7 +218,7 @@ def test_the_choice_is_written_back_as_a_spec(request_of: Request, limited: Any)
 
 def table_of(request_of: Request) -> workers.Table:
     spec = request_of.load()
-    frame = validate.fn(ingest.fn(spec).frame, spec).frame
+    frame = validate.fn(ingest.fn(spec)[0].to_pandas(types_mapper=pd.ArrowDtype), spec).frame
     return frame, standardise.fn(frame, spec.columns), spec
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from pydantic import ValidationError
 
@@ -426,7 +427,7 @@ def test_a_budget_in_seconds_may_be_explored(request_of: Request) -> None:
     spec = request_of.load(microaggregation={"method": "best", "options": {"seconds": 0.1}})
     (choice,) = choices(spec, ["best"], [], [3])
     assert choice.options == {"seconds": 0.1}
-    frame = validate.fn(ingest.fn(spec).frame, spec).frame
+    frame = validate.fn(ingest.fn(spec)[0].to_pandas(types_mapper=pd.ArrowDtype), spec).frame
     assert try_choice(frame, standardise.fn(frame, spec.columns), spec, choice).admissible
 
 
