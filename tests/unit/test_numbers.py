@@ -1,6 +1,8 @@
 """Numbers are read exactly or refused, and averages are written with the decimals of the source."""
 
-from decimal import Decimal
+import random
+from collections import Counter
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -236,3 +238,87 @@ def test_columns_published_as_they_are_keep_every_digit(request_of: Request, val
     request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
     written = [line.split(",")[3].strip('"') for line in release_text(request_of)[1:]]
     assert {Decimal(cell) for cell in written} == {Decimal(value), Decimal(5), Decimal(7)}
+
+
+NOTATIONS: list[tuple[str, bool, str | None]] = [
+    # as it is written, whether it is a number, and what it is read as if that loses nothing
+    ("7", True, "int64"),
+    ("-7", True, "int64"),
+    ("0", True, "int64"),
+    ("1" * 18, True, "int64"),
+    ("1" * 19, True, None),
+    ("-0", True, "double"),
+    ("0.0", True, "double"),
+    ("2.50", True, "double"),
+    ("1e5", True, "double"),
+    ("1E-05", True, "double"),
+    ("0.30000000000000004", True, "double"),
+    ("0.300000000000000041234", True, None),
+    ("1e300", True, None),
+    ("007", True, None),
+    ("-07", True, None),
+    ("+5", True, None),
+    (" 5", True, None),
+    ("5\n", True, None),
+    ("5.", True, None),
+    ("5.e3", True, None),
+    (".5", True, None),
+    ("-.5", True, None),
+    ("inf", True, None),
+    ("-Infinity", True, None),
+    ("1e999", True, None),
+    ("", False, None),
+    (".", False, None),
+    ("-", False, None),
+    ("e5", False, None),
+    ("1e", False, None),
+    ("1,5", False, None),
+    ("1_000", False, None),
+    ("1.2.2026", False, None),
+    ("2026-01-01", False, None),
+    ("0x1F", False, None),
+    ("nan", False, None),
+    ("\u0663", False, None),  # a digit, but not one of ASCII
+    ("5\u00a0", False, None),
+    ("5\v", False, None),
+]
+
+
+@pytest.mark.parametrize(("cell", "number", "kind"), NOTATIONS, ids=[repr(n[0]) for n in NOTATIONS])
+def test_a_notation_is_a_number_and_may_be_read_without_loss(
+    cell: str, number: bool, kind: str | None
+) -> None:
+    assert numbers.is_number(text(cell)).tolist() == [number]
+    lossless = numbers.lossless(text(cell, None))
+    assert (None if lossless is None else str(lossless.type)) == kind
+
+
+def test_one_cell_that_would_change_keeps_its_column_text() -> None:
+    assert numbers.lossless(text("1", "2.5", "007")) is None
+    assert numbers.lossless(text("1", "2.5", None)).to_pylist() == [1.0, 2.5, None]
+    assert numbers.lossless(text(None, None)) is None
+    assert numbers.lossless(text()) is None
+
+
+def test_random_text_is_read_without_loss_or_not_at_all() -> None:
+    rng = random.Random(13)
+    pieces = ["0", "1", "25", "900719925474099", "3", ".", ".", "-", "e", "E-", "+", " ", "x", ","]
+    outcomes: Counter[str] = Counter()
+    for _ in range(4000):
+        cell = "".join(rng.choices(pieces, k=rng.randint(1, 5)))
+        values = numbers.lossless(text(cell))
+        try:
+            exact = Decimal(cell.strip(" "))
+        except InvalidOperation:
+            exact = None
+        assert numbers.is_number(text(cell)).tolist() == [exact is not None], repr(cell)
+        if values is None:
+            outcomes["text"] += 1
+            continue
+        outcomes[str(values.type)] += 1
+        value = values[0].as_py()
+        assert float(value) == float(cell)
+        assert Decimal(repr(value)) == exact, repr(cell)
+        whole = numbers.to_integers(text(cell))[0]
+        assert not numbers.is_whole(text(cell))[0] or whole == exact
+    assert min(outcomes["text"], outcomes["int64"], outcomes["double"]) > 30
