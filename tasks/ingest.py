@@ -49,5 +49,7 @@ def _content(path: Path) -> bytes:
             f"source.path must be a readable file; {str(path)!r} is not ({error.strerror})"
         ) from None
     if not content.strip():
-        raise DataError(f"the source must have a header and rows; {str(path)!r} is empty")
+        raise DataError(
+            f"the source must have a header and rows; {str(path)!r} is empty: check source.path"
+        )
     return content

@@ -63,8 +63,8 @@ class Changes(BaseModel):
         own_field = [name for name in ("il", "dld") if name in ceilings]
         if own_field:
             raise SpecError(
-                f"ceilings of il and dld must be given in the fields of those names; found "
-                f"{' and '.join(own_field)} among the other ceilings: move it"
+                "ceilings of il and dld must be given in the fields of those names; found among the "
+                f"other ceilings: {' and '.join(own_field)}"
             )
         return ceilings
 

@@ -122,5 +122,7 @@ class ReleaseSpec(BaseModel):
     @model_validator(mode="after")
     def _source_is_not_public(self) -> Self:
         if lies_within(self.source.path, self.publication.public_folder):
-            raise SpecError("source.path must lie outside public_folder; it lies inside")
+            raise SpecError(
+                "source.path must lie outside public_folder; it lies inside: move the file"
+            )
         return self

@@ -110,10 +110,11 @@ class _Plain(yaml.SafeLoader):
             value = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, AttributeError):
             raise _fault(
-                "this looks like a number, a date or a truth value and is not a valid one", node
+                "this looks like a number, date or truth value and is not a valid one",
+                node,
             ) from None
         if isinstance(value, str) and not _is_plain(value):
-            raise _fault("a text must not contain NUL characters or halves of characters", node)
+            raise _fault("a text must not contain NUL characters or unpaired surrogates", node)
         return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -125,7 +126,7 @@ class _Plain(yaml.SafeLoader):
                 raise _fault("a key must be a text; this is a list or a mapping", key_node)
             key = self.construct_object(key_node, deep=True)
             if key in seen:
-                raise _fault(f"the key {key!r} is given twice", key_node)
+                raise _fault(f"the key {key!r} is given twice: keep one", key_node)
             seen.add(key)
         return super().construct_mapping(node, deep)
 

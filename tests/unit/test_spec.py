@@ -171,6 +171,16 @@ def test_the_schema_explains_every_field() -> None:
             assert field.get("description")
 
 
+def test_the_schema_titles_sections_as_the_spec_calls_them() -> None:
+    schema = ReleaseSpec.model_json_schema()
+    titles = {
+        name: schema["$defs"][field["$ref"].rsplit("/", 1)[1]]["title"].lower()
+        for name, field in schema["properties"].items()
+    }
+    assert titles == {name: name for name in ReleaseSpec.model_fields}
+    assert schema["title"] == "Whole spec"
+
+
 def test_options_are_learned_from_the_signature() -> None:
     def method(
         x: Any,

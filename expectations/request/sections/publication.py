@@ -48,7 +48,7 @@ class PublicationSection(BaseModel):
             ("staging_folder", "register_folder"),
         ):
             if lies_within(places[inner], places[outer]):
-                raise SpecError(f"{inner} must lie outside {outer}; it lies inside")
+                raise SpecError(f"{inner} must lie outside {outer}; it lies inside: choose another")
 
     @property
     def staging(self) -> Path:
