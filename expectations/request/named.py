@@ -63,8 +63,8 @@ class Changes(BaseModel):
         own_field = [name for name in ("il", "dld") if name in ceilings]
         if own_field:
             raise SpecError(
-                "ceilings of il and dld must be given in the fields of those names; found among the "
-                f"other ceilings: {' and '.join(own_field)}"
+                "ceilings of il and dld must be given in the fields of those names; found among "
+                f"the other ceilings: {' and '.join(own_field)}"
             )
         return ceilings
 
