@@ -46,7 +46,7 @@ def test_the_period_follows_from_the_time_a_run_was_due(request_of: Request) -> 
 @pytest.mark.parametrize(
     ("release", "words"),
     [
-        ({"period": None}, "period must be given, or every"),
+        ({"period": None}, "period or every must be given; both are missing"),
         ({"period": None, "every": "week"}, "must be 'month', 'quarter' or 'year'"),
         ({"time_zone": "Mars/Base"}, "must be the name of a time zone"),
     ],
