@@ -89,7 +89,8 @@ def _spec(name: str, folder: Path) -> ReleaseSpec:
 
 
 def _tried(spec: ReleaseSpec, options: argparse.Namespace) -> list[Cell]:
-    table, _ = validate.fn(ingest.fn(spec).table, spec)
+    source, _ = ingest.fn(spec)
+    table, _ = validate.fn(source, spec)
     wanted = choices(spec, options.methods, ORDERINGS_TRIED, options.k)
     with (
         working((table, spec), options.workers, options.seconds) as workers,

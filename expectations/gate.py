@@ -7,7 +7,7 @@ from algorithms.errors import RefusedError
 from algorithms.evaluation import Evaluation
 from algorithms.measure import figure
 from algorithms.measures import MEASURES
-from expectations.request.spec import Gate
+from expectations.request.sections.gate import GateSection
 
 MANDATORY = ("il", "dld")
 
@@ -67,7 +67,7 @@ class Approval:
     ----------
     evaluation : Evaluation
         What was measured on the table.
-    gate : Gate
+    gate : GateSection
         What was tolerated.
     k : int
         The smallest group allowed.
@@ -82,7 +82,7 @@ class Approval:
     """
 
     evaluation: Evaluation
-    gate: Gate
+    gate: GateSection
     k: int
     digest: str
 
@@ -96,7 +96,7 @@ class Approval:
             raise RefusedError("; ".join(reasons))
 
 
-def verdicts(evaluation: Evaluation, gate: Gate, k: int) -> tuple[Verdict, ...]:
+def verdicts(evaluation: Evaluation, gate: GateSection, k: int) -> tuple[Verdict, ...]:
     """Hold every gated measure, unrounded, against its limit; what is not a number fails."""
     exact = evaluation.exact
     missing = float("nan")

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from algorithms.table import Codes, Table
 from algorithms.types import Integers
-from expectations.request.spec import Columns
+from expectations.request.sections.columns import ColumnsSection
 from expectations.suites.kinds import kind_of
 
 
-def read_table(source: pa.Table, columns: Columns) -> Table:
+def table_from_arrow(source: pa.Table, columns: ColumnsSection) -> Table:
     """Give the columns of a checked source the kinds and roles that the spec declares."""
     keys = [kind_of(one).read(one, source[one.name]) for one in columns.attributes]
     return Table(

@@ -13,8 +13,9 @@ from pydantic import Field
 
 from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
-from expectations.request.named import NamedSpec, settle
-from expectations.request.spec import Microaggregation, ReleaseSpec
+from expectations.request.named import NamedSpec, resolve_spec
+from expectations.request.sections.microaggregation import MicroaggregationSection
+from expectations.request.spec import ReleaseSpec
 from flows.alone import end_with_worker
 from flows.notify import tell_of
 from flows.release import due, run_name
@@ -44,7 +45,7 @@ outcomes: list[Callable[[list[Cell], ReleaseError | None], None]] = []
 
 
 @stage(name="try")
-def try_choice(workers: Workers, choice: Microaggregation, cells: int) -> Cell:
+def try_choice(workers: Workers, choice: MicroaggregationSection, cells: int) -> Cell:
     """Try one choice in a process of its own."""
     cell = workers.run(choice)
     for observer in observers:
@@ -85,7 +86,7 @@ def explore(
     end_with_worker()
     cells: list[Cell] = []
     try:
-        settled = guarded("settle", settle)(spec, due()).spec
+        settled = guarded("settle", resolve_spec)(spec, due()).spec
         maps = settled.publication.register_folder / "maps"
         guarded("explore", _explore)(
             settled,
@@ -128,7 +129,8 @@ def _explore(
 ) -> None:
     log = get_run_logger()
     wanted = choices(spec, methods, orderings, ks)
-    table, _ = validate(ingest(spec).table, spec)
+    source, _ = ingest(spec)
+    table, _ = validate(source, spec)
     standardise(table)
     log.info("%d choices, %d at a time", len(wanted), count)
     with working((table, spec), count, seconds) as workers:

@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State
 
 from algorithms.errors import RefusedError, RejectedError, ReleaseError
 from expectations.gate import verdicts
-from expectations.request.named import NamedSpec, Settled, settle
+from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
 from expectations.request.spec import ReleaseSpec
 from flows.alone import alone, deciding, end_with_worker
 from flows.notify import tell_of
@@ -39,9 +39,9 @@ def run_name() -> str:
     return "-".join(parts if flow_name == "release" else (flow_name, *parts))
 
 
-def _named() -> Settled:
+def _named() -> ResolvedSpec:
     """Settle the spec that the parameters name, before Prefect has validated them."""
-    return settle(NamedSpec.model_validate(runtime.flow_run.parameters["spec"]), due())
+    return resolve_spec(NamedSpec.model_validate(runtime.flow_run.parameters["spec"]), due())
 
 
 def due() -> datetime:
@@ -76,7 +76,7 @@ def release(
     outcome = Outcome()
     with closing(outcome):
         try:
-            settled = guarded("settle", settle)(spec, due())
+            settled = guarded("settle", resolve_spec)(spec, due())
             outcome.spec = settled.spec
             outcome.record |= {"started_by": starter(started_by), **settled.record}
             guarded("release", _release)(outcome.spec, dry_run, candidate, outcome)
@@ -127,15 +127,9 @@ def _release(spec: ReleaseSpec, dry_run: bool, candidate: bool, outcome: Outcome
 def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> None:
     """Take the table through all stages; no record of it is left in memory after that."""
     record = outcome.record
-    source = ingest(spec)
-    record["input"] = {
-        "path": str(spec.source.path),
-        "sha256": source.sha256,
-        "bytes": source.size,
-        "rows": source.table.num_rows,
-        "columns": source.table.num_columns,
-    }
-    table, findings = validate(source.table, spec)
+    source, facts = ingest(spec)
+    record["input"] = facts.model_dump(mode="json")
+    table, findings = validate(source, spec)
     masked, evaluation = mask_and_measure(table, spec, as_task)
     iterations = [one.iterations for one in masked.groupings if one.iterations is not None]
     if iterations:

@@ -11,8 +11,9 @@ from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.manifest import Manifest
 from expectations.published.verifier import Verification
-from expectations.request.spec import Publication as PublicationPlaces
-from expectations.request.spec import Release, ReleaseSpec
+from expectations.request.sections.publication import PublicationSection
+from expectations.request.sections.release import ReleaseSection
+from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
 from expectations.tables import arrow_of, frame_of
 from tasks.stage import stage
@@ -180,8 +181,8 @@ def rejection(decision: Decision) -> str:
 class SealedSpec:
     """The parts of a spec that a decision needs, as any version of the code sealed them."""
 
-    release: Release
-    publication: PublicationPlaces
+    release: ReleaseSection
+    publication: PublicationSection
 
 
 def sealed_spec(sealed: Manifest) -> SealedSpec:
@@ -190,8 +191,8 @@ def sealed_spec(sealed: Manifest) -> SealedSpec:
     The rest of its spec was judged by the version that sealed it, and is not judged again.
     """
     return SealedSpec(
-        Release.model_validate(sealed.spec["release"]),
-        PublicationPlaces.model_validate(sealed.spec["publication"]),
+        ReleaseSection.model_validate(sealed.spec["release"]),
+        PublicationSection.model_validate(sealed.spec["publication"]),
     )
 
 
@@ -207,7 +208,9 @@ def record_attempt(
         return desk.manifest
 
 
-def _desk(register: Register, root: Folder, record: dict[str, Any], release: Release) -> _Desk:
+def _desk(
+    register: Register, root: Folder, record: dict[str, Any], release: ReleaseSection
+) -> _Desk:
     attempt = register.open_attempt(record.get("attempt"), release.folder)
     return _Desk(register, root, attempt)
 

@@ -4,9 +4,10 @@ import pyarrow as pa
 
 from algorithms.errors import DataError
 from algorithms.table import Table
-from expectations.request.spec import Columns, ReleaseSpec
+from expectations.request.sections.columns import ColumnsSection
+from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import Finding, require
-from expectations.tables import frame_of, read_table
+from expectations.tables import frame_of, table_from_arrow
 from tasks.stage import stage
 
 
@@ -28,10 +29,10 @@ def validate(source: pa.Table, spec: ReleaseSpec) -> tuple[Table, tuple[Finding,
     values = require(
         input_suite(spec), frame, DataError, hint="correct the source, or the roles in the spec"
     )
-    return read_table(source, spec.columns), shape + values
+    return table_from_arrow(source, spec.columns), shape + values
 
 
-def _about_columns(source: pa.Table, columns: Columns) -> str:
+def _about_columns(source: pa.Table, columns: ColumnsSection) -> str:
     """Name the columns of the spec that are missing, and count those without a role.
 
     Their names stay unsaid: a damaged header has records in it.

@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 
 from algorithms.table import Table
 from expectations.gate import Approval
-from expectations.request.named import Changes, at_hand
+from expectations.request.named import Changes, spec_from_file
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
 from tasks.ingest import ingest
@@ -25,7 +25,8 @@ Candidate = tuple[Table, Approval, ReleaseSpec, dict[str, Any]]
 def candidate(request_of: Request, **sections: Any) -> Candidate:
     """Do everything that comes before publication."""
     spec = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
-    table, _ = validate.fn(ingest.fn(spec).table, spec)
+    source, _ = ingest.fn(spec)
+    table, _ = validate.fn(source, spec)
     masked, measured = mask_and_measure(table, spec, plainly)
     approval = judge.fn(masked, measured, spec).approval
     content = spec.model_dump(mode="json")
@@ -37,7 +38,7 @@ def run_release(path: Path, changes: Changes | None = None, **options: Any) -> S
     """Run the release flow on a spec file, as the command line does."""
     from flows.release import release
 
-    with at_hand(path, changes) as named:
+    with spec_from_file(path, changes) as named:
         return release(named, return_state=True, **options)
 
 

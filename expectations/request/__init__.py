@@ -1,1 +1,1 @@
-"""Of what is asked: the spec, its file, and how a run tightens it."""
+"""The request: the spec, its file, and how a run tightens it."""

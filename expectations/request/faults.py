@@ -1,4 +1,4 @@
-"""What is wrong with a request, in words and without the values that may not be shown."""
+"""The faults of a request, in words and without confidential values."""
 
 from collections.abc import Iterator
 
@@ -14,10 +14,10 @@ PATTERNS = {
 
 
 def faults(error: ValidationError, extra_hint: str | None = None) -> Iterator[str]:
-    """Say each fault with its path, without the value that was found."""
+    """Describe each fault after its path in the spec."""
     for fault in error.errors():
-        where = ".".join(str(part) for part in fault["loc"])
-        yield f"{where}: {_words(fault, extra_hint)}" if where else _words(fault, extra_hint)
+        path = ".".join(str(part) for part in fault["loc"])
+        yield f"{path}: {_words(fault, extra_hint)}" if path else _words(fault, extra_hint)
 
 
 def _words(fault: ErrorDetails, extra_hint: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Of a run: a reviewed spec by its name, and how the run tightens it."""
+"""The request of a run: a reviewed spec by its name, and how the run tightens it."""
 
 import os
 from collections.abc import Iterator
@@ -16,62 +16,66 @@ from expectations.request.faults import faults
 from expectations.request.fields import (
     STRICT,
     GroupSize,
+    Limit,
     MethodName,
     OrderingName,
     Percentage,
     PeriodName,
     Revision,
 )
-from expectations.request.spec import Limit, ReleaseSpec
+from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import SpecFile, read, validated
 from expectations.request.spec_folder import read_all
 
 SPECS = "MICRORELEASE_SPECS"
-"""Environment variable with the folder of the specs that can be called by name."""
+"""Environment variable with the folder of reviewed specs."""
 METHOD_KEYS = ("ordering", "ordering_options", "options", "recut", "refine")
-"""Keys of a spec that belong to its method, and that another method does not take over."""
+"""Keys of a spec that belong to its method; another method starts without them."""
 
 
 class Changes(BaseModel):
-    """How one run tightens the spec; what is left empty stays as it was reviewed."""
+    """How one run tightens the spec; fields left empty stay as reviewed."""
 
     model_config = STRICT
 
     period: PeriodName | None = None
     """Period to release, such as 2026-Q3."""
     revision: Revision | None = None
-    """1 to replace a period that is published already, and so on."""
+    """1 for the first revision of a period that is already published, and so on."""
     method: MethodName | None = None
-    """Another method; it takes none of the options of the spec."""
+    """Another method; the options in the spec do not apply to it."""
     ordering: OrderingName | None = None
-    """Path for a method that cuts one; it takes none of the options of the spec."""
+    """Another path, for a method that cuts one; the options in the spec do not apply to it."""
     k: GroupSize | None = Field(default=None, title="k")
-    """Each published record stands for at least this many; not less than the spec says."""
+    """Each published record stands for at least this many; not less than in the spec."""
     il: Percentage | None = Field(default=None, title="Ceiling of IL")
-    """Ceiling of the information loss, in per cent; not higher than the spec says."""
+    """Ceiling of the information loss, in per cent; not higher than in the spec."""
     dld: Percentage | None = Field(default=None, title="Ceiling of DLD")
-    """Ceiling of the distance-linkage disclosure, in per cent; not higher than the spec says."""
+    """Ceiling of the distance-linkage disclosure, in per cent; not higher than in the spec."""
     ceilings: dict[str, Limit] = Field(default={}, title="Other ceilings")
-    """Ceilings of other measures, such as {"pmse": 0.1}; not higher than the spec says."""
+    """Ceilings of other measures, such as {"pmse": 0.1}; not higher than in the spec."""
     floors: dict[str, Limit] = Field(default={}, title="Floors")
-    """Floors of measures, such as {"l_distinct": 2}; not lower than the spec says."""
+    """Floors of measures, such as {"l_distinct": 2}; not lower than in the spec."""
 
     @field_validator("ceilings")
     @classmethod
     def _has_no_field(cls, ceilings: dict[str, float]) -> dict[str, float]:
-        twice = [name for name in ("il", "dld") if name in ceilings]
-        if twice:
-            raise SpecError(f"{' and '.join(twice)} must be given in a field of its own")
+        own_field = [name for name in ("il", "dld") if name in ceilings]
+        if own_field:
+            raise SpecError(
+                "ceilings of il and dld must be given in the fields of those names; found among "
+                f"the other ceilings: {' and '.join(own_field)}"
+            )
         return ceilings
 
     @classmethod
     def of(cls, period: str | None) -> Self:
-        """Change the period only, as the command line does.
+        """Change only the period, as the command line does.
 
         Raises
         ------
         SpecError
-            If it cannot be the name of a period.
+            If it is not a valid name of a period.
         """
         try:
             return cls(period=period)
@@ -104,21 +108,21 @@ class NamedSpec(BaseModel):
     name: str
     """Name of the file, without .yaml."""
     changes: Changes = Field(default_factory=Changes)
-    """How this run tightens the spec; what is left empty stays as it was reviewed."""
+    """How this run tightens the spec; fields left empty stay as reviewed."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A value of which a run departs from the reviewed spec.
+    """A value in which a run differs from the reviewed spec.
 
     Attributes
     ----------
     field : str
         Its path in the spec, such as microaggregation.k.
     reviewed : object
-        What the reviewed spec says; None where it says nothing.
+        The value in the reviewed spec; None where it has none.
     used : object
-        What the run uses.
+        The value in the run.
     """
 
     field: str
@@ -126,7 +130,7 @@ class Change:
     used: Any
 
     def __str__(self) -> str:
-        """Say the change for people."""
+        """Write the change as one line for readers."""
         used, reviewed = (
             "none" if value is None else value for value in (self.used, self.reviewed)
         )
@@ -134,7 +138,7 @@ class Change:
 
     @property
     def fault(self) -> str | None:
-        """Say what is wrong with a change that loosens the spec."""
+        """The fault of a change that loosens the spec; None for any other."""
         if self.field.startswith("gate.ceilings."):
             loosens, direction = self.reviewed is not None and self.used > self.reviewed, "lowered"
         elif self.field.startswith("gate.floors.") or self.field == "microaggregation.k":
@@ -151,17 +155,17 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Settled:
-    """The spec of one run, and how it came about.
+class ResolvedSpec:
+    """The spec of one run, and the reviewed file it comes from.
 
     Attributes
     ----------
     spec : ReleaseSpec
-        The spec with its changes and its period.
+        The spec with the changes and the period of the run.
     file : SpecFile
         The reviewed spec.
     changes : tuple of Change
-        Where the run departs from the reviewed spec.
+        Where the run differs from the reviewed spec.
     """
 
     spec: ReleaseSpec
@@ -170,32 +174,33 @@ class Settled:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What the manifest says of the reviewed spec."""
+        """The entries of the manifest about the reviewed spec."""
         return {
             "spec_file": {"name": self.file.name, "sha256": self.file.sha256},
             "changes": [asdict(change) for change in self.changes],
         }
 
 
-_at_hand: ContextVar[Path | None] = ContextVar("_at_hand", default=None)
+_spec_path: ContextVar[Path | None] = ContextVar("_spec_path", default=None)
+"""File from which runs in this context read their spec; None for the folder of reviewed specs."""
 
 
 @contextmanager
-def at_hand(path: Path, changes: Changes | None = None) -> Iterator[NamedSpec]:
-    """Have runs of this process read a spec from its file, wherever that lies.
+def spec_from_file(path: Path, changes: Changes | None = None) -> Iterator[NamedSpec]:
+    """Make runs in this context read their spec from a file, in any folder.
 
-    The command line does so. The parameters of a run cannot: whoever may start runs on a server
-    may name a reviewed spec there, and nothing else.
+    Only the command line does so. The parameters of a run cannot: anyone who may start runs on a
+    server may name a reviewed spec there, and nothing else.
     """
-    token = _at_hand.set(path)
+    token = _spec_path.set(path)
     try:
         yield NamedSpec(name=path.stem, changes=changes or Changes())
     finally:
-        _at_hand.reset(token)
+        _spec_path.reset(token)
 
 
-def settle(request: NamedSpec, due: datetime) -> Settled:
-    """Give the spec of a run that was due at some time, with its changes and its period.
+def resolve_spec(named: NamedSpec, due: datetime) -> ResolvedSpec:
+    """Read a named spec, and apply the changes and the period of a run that was due at a time.
 
     Raises
     ------
@@ -203,20 +208,20 @@ def settle(request: NamedSpec, due: datetime) -> Settled:
         If there is no such spec, it is not valid with its changes, a change loosens it, or another
         spec releases the same dataset.
     """
-    path = _at_hand.get()
-    file = _in_folder(request.name) if path is None else read(path)
+    path = _spec_path.get()
+    file = _reviewed_spec(named.name) if path is None else read(path)
     content = file.spec.model_dump(mode="json")
-    request.changes.apply(content)
+    named.changes.apply(content)
     used = validated(content)
     changes = tuple(_changes(file.spec.model_dump(mode="json"), used.model_dump(mode="json")))
     loosened = [change.fault for change in changes if change.fault]
     if loosened:
         raise SpecError("\n".join(loosened))
-    return Settled(used.at(due), file, changes)
+    return ResolvedSpec(used.at(due), file, changes)
 
 
-def _in_folder(name: str) -> SpecFile:
-    """Read a spec of the folder of reviewed specs, if its dataset is its own."""
+def _reviewed_spec(name: str) -> SpecFile:
+    """Read a spec in the folder of reviewed specs, if no other releases the same dataset."""
     specs = {path.stem: path for path in sorted(specs_folder().glob("*.yaml"))}
     if name not in specs:
         known = ", ".join(specs) or "none"
@@ -232,13 +237,13 @@ def _in_folder(name: str) -> SpecFile:
 
 
 def reviewed_specs() -> list[SpecFile]:
-    """Read all reviewed specs but those that are faulty, which can release nothing."""
+    """Read all reviewed specs except faulty ones, which can release nothing."""
     files, _ = read_all(specs_folder())
     return files
 
 
 def _dataset(spec: ReleaseSpec) -> set[str]:
-    """Name what two specs must not have in common: the dataset, and where it is published."""
+    """Identify the dataset of a spec, by its name and by its folder; neither may be shared."""
     name = spec.release.name
     return {name, os.path.realpath(spec.publication.public_folder / name)}
 
@@ -254,5 +259,5 @@ def _changes(reviewed: Any, used: Any, field: str = "") -> Iterator[Change]:
 
 
 def specs_folder() -> Path:
-    """Tell where the reviewed specs are."""
+    """Locate the folder of reviewed specs."""
     return Path(os.environ.get(SPECS) or Path(__file__).parents[2] / "deployments" / "specs")

@@ -1,18 +1,20 @@
-"""What an algorithm says of its options, by its signature."""
+"""The options of an algorithm, as its signature declares them."""
 
 import inspect
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from algorithms.errors import SpecError
 from algorithms.problem import Budget
+from expectations.request.faults import faults
 
 
 @lru_cache
 def options_of(function: Callable[..., Any]) -> type[BaseModel]:
-    """Build the strict model of ``function``'s keyword-only parameters.
+    """Build a strict model of the keyword-only parameters of ``function``.
 
     Examples
     --------
@@ -33,8 +35,36 @@ def options_of(function: Callable[..., Any]) -> type[BaseModel]:
     return create_model("Options", __config__=ConfigDict(extra="forbid", strict=True), **fields)
 
 
+def check_options(kind: str, name: str, run: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Check options against the signature of the algorithm that takes them.
+
+    Parameters
+    ----------
+    kind : str
+        What the algorithm is, such as "method".
+    name : str
+        Its name.
+    run : callable
+        The algorithm.
+    options : dict of str to object
+        Its options in a spec.
+
+    Raises
+    ------
+    SpecError
+        If they do not fit; the message names every fault.
+    """
+    model = options_of(run)
+    try:
+        model.model_validate(options)
+    except ValidationError as error:
+        known = ", ".join(model.model_fields) or "none"
+        listed = "; ".join(faults(error, f"the options of {name!r} are: {known}"))
+        raise SpecError(f"options of {kind} {name!r} do not fit: {listed}") from None
+
+
 def described(function: Callable[..., Any]) -> list[str]:
-    """Say of each option its name, what it accepts and its default.
+    """Describe each option by its name, the values it accepts and its default.
 
     Examples
     --------

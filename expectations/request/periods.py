@@ -1,4 +1,4 @@
-"""Which period a run is about."""
+"""The period of a run that names none."""
 
 from datetime import datetime
 from typing import Literal
@@ -11,16 +11,16 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def last_full(every: Every, time: datetime, zone: str) -> str:
-    """Name the last month, quarter or year that was over at a time.
+    """Name the last month, quarter or year that had ended at a given time.
 
     Parameters
     ----------
     every : "month", "quarter" or "year"
-        Which of them.
+        Length of a period.
     time : datetime
         With its zone.
     zone : str
-        Where months begin.
+        Name of the time zone in which periods begin.
 
     Examples
     --------
@@ -33,14 +33,14 @@ def last_full(every: Every, time: datetime, zone: str) -> str:
     """
     local = time.astimezone(ZoneInfo(zone))
     length = MONTHS[every]
-    # counted from the year 0: the period in which that moment lies, less one
+    # periods counted from the year 0: the one before that in which this moment lies
     year, number = divmod((local.year * 12 + local.month - 1) // length - 1, 12 // length)
-    within = {"year": "", "quarter": f"-Q{number + 1}", "month": f"-{number + 1:02d}"}
-    return f"{year}{within[every]}"
+    part = {"year": "", "quarter": f"-Q{number + 1}", "month": f"-{number + 1:02d}"}
+    return f"{year}{part[every]}"
 
 
 def check_zone(zone: str) -> str:
-    """Accept the name of a time zone only."""
+    """Accept only the name of a time zone."""
     try:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):

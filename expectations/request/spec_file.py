@@ -1,4 +1,4 @@
-"""Reads a spec from its file."""
+"""Reads a spec from its YAML file."""
 
 import hashlib
 from dataclasses import dataclass
@@ -13,21 +13,19 @@ from expectations.request.faults import faults
 from expectations.request.spec import ReleaseSpec
 
 FOLDERS = ("public_folder", "register_folder", "staging_folder")
-
-
 MERGE = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A spec as its file says it.
+    """A spec, and the file it was read from.
 
     Attributes
     ----------
     name : str
         Name of the file, without its folder.
     sha256 : str
-        Of the bytes that the spec was read from.
+        Fingerprint of the bytes of the file.
     spec : ReleaseSpec
         The spec, with absolute paths.
     """
@@ -49,7 +47,7 @@ def load(path: Path) -> ReleaseSpec:
 
 
 def read(path: Path) -> SpecFile:
-    """Read a spec from a YAML file, and keep which bytes it was read from.
+    """Read a spec from a YAML file, and fingerprint the bytes that were read.
 
     Raises
     ------
@@ -78,12 +76,12 @@ def read(path: Path) -> SpecFile:
 
 
 def validated(content: dict[str, Any]) -> ReleaseSpec:
-    """Make a spec of its content.
+    """Validate the content of a spec.
 
     Raises
     ------
     SpecError
-        If it is not one; the message names every fault with its path.
+        If it is not a spec; the message names every fault with its path.
     """
     try:
         return ReleaseSpec.model_validate(content)
@@ -101,19 +99,22 @@ def _parsed(text: str) -> Any:
 
 
 class _Plain(yaml.SafeLoader):
-    """Read texts, numbers, truth values, lists and mappings.
+    """Read text, numbers, truth values, lists and mappings.
 
-    A mapping that names a key twice is refused, where plain YAML silently keeps the last; a date
-    stays the text that it is written as.
+    A mapping that gives a key twice is refused, where plain YAML silently keeps the last; a date
+    stays text, as it is written.
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             value = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, AttributeError):
-            raise _fault("this is no such number, date or value as it seems to be", node) from None
+            raise _fault(
+                "this looks like a number, date or truth value and is not a valid one",
+                node,
+            ) from None
         if isinstance(value, str) and not _is_plain(value):
-            raise _fault("a text must not hold NUL characters or halves of characters", node)
+            raise _fault("a text must not contain NUL characters or unpaired surrogates", node)
         return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -125,13 +126,13 @@ class _Plain(yaml.SafeLoader):
                 raise _fault("a key must be a text; this is a list or a mapping", key_node)
             key = self.construct_object(key_node, deep=True)
             if key in seen:
-                raise _fault(f"the key {key!r} stands twice", key_node)
+                raise _fault(f"the key {key!r} is given twice: keep one", key_node)
             seen.add(key)
         return super().construct_mapping(node, deep)
 
 
 def _date_as_written(loader: _Plain, node: yaml.ScalarNode) -> str:
-    loader.construct_yaml_timestamp(node)  # a day that no calendar has is a fault
+    loader.construct_yaml_timestamp(node)  # a day that is in no calendar is a fault
     return str(node.value)
 
 
@@ -147,7 +148,7 @@ def _fault(words: str, node: yaml.Node) -> yaml.YAMLError:
 
 
 def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the paths of a spec absolute, seen from the folder it lies in."""
+    """Make the paths of a spec absolute: relative ones start from its folder."""
     anchored = dict(content)
     for section, keys in (("source", ("path",)), ("publication", FOLDERS)):
         if isinstance(content.get(section), dict):

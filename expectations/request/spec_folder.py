@@ -1,4 +1,4 @@
-"""Reads all specs of a folder; a faulty one does not hide the others."""
+"""Reads all specs in a folder; a faulty one does not hide the others."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from expectations.request.spec_file import SpecFile, read
 
 
 def read_all(folder: Path) -> tuple[list[SpecFile], list[SpecError]]:
-    """Read every spec of a folder, in the order of the names of the files.
+    """Read every spec in a folder, in the order of the file names.
 
     Returns
     -------
@@ -22,6 +22,6 @@ def read_all(folder: Path) -> tuple[list[SpecFile], list[SpecError]]:
         try:
             files.append(read(path))
         except ReleaseError as error:
-            found = "; ".join(str(error).splitlines())
-            faults.append(SpecError(f"{path.name} must be a valid spec; it is not: {found}"))
+            lines = "; ".join(str(error).splitlines())
+            faults.append(SpecError(f"{path.name} must be a valid spec; it is not: {lines}"))
     return files, faults

@@ -1,4 +1,4 @@
-"""Expectations that Great Expectations does not bring along.
+"""Expectations that are not part of Great Expectations.
 
 This module imports Great Expectations, which takes seconds: import it where a suite is run.
 """
@@ -6,6 +6,7 @@ This module imports Great Expectations, which takes seconds: import it where a s
 from typing import Any, ClassVar
 
 import pandas as pd
+import pyarrow as pa
 from great_expectations.execution_engine import ExecutionEngine, PandasExecutionEngine
 from great_expectations.expectations.expectation import BatchExpectation, ColumnMapExpectation
 from great_expectations.expectations.metrics import (
@@ -16,7 +17,12 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 from expectations.digest import digest_of
-from expectations.suites.numbers import has_places, is_exact, is_finite, is_number, is_whole
+from expectations.numbers import has_places, is_exact, is_finite, is_number, is_whole
+
+
+def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Convert a column of Great Expectations, which knows pandas only."""
+    return pa.array(column, from_pandas=True)
 
 
 class _Number(ColumnMapMetricProvider):
@@ -24,7 +30,7 @@ class _Number(ColumnMapMetricProvider):
 
     @column_condition_partial(engine=PandasExecutionEngine)
     def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        return pd.Series(is_number(column), index=column.index)
+        return pd.Series(is_number(_arrow(column)), index=column.index)
 
 
 class _Finite(ColumnMapMetricProvider):
@@ -32,8 +38,9 @@ class _Finite(ColumnMapMetricProvider):
 
     @column_condition_partial(engine=PandasExecutionEngine)
     def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        # what is no number at all is counted elsewhere
-        return pd.Series(is_finite(column) | ~is_number(column), index=column.index)
+        # another rule counts the cells that are not numbers at all
+        values = _arrow(column)
+        return pd.Series(is_finite(values) | ~is_number(values), index=column.index)
 
 
 class _Whole(ColumnMapMetricProvider):
@@ -41,7 +48,8 @@ class _Whole(ColumnMapMetricProvider):
 
     @column_condition_partial(engine=PandasExecutionEngine)
     def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        return pd.Series(is_whole(column) | ~is_finite(column), index=column.index)
+        values = _arrow(column)
+        return pd.Series(is_whole(values) | ~is_finite(values), index=column.index)
 
 
 class _Exact(ColumnMapMetricProvider):
@@ -49,7 +57,7 @@ class _Exact(ColumnMapMetricProvider):
 
     @column_condition_partial(engine=PandasExecutionEngine)
     def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        return pd.Series(is_exact(column), index=column.index)
+        return pd.Series(is_exact(_arrow(column)), index=column.index)
 
 
 class _Places(ColumnMapMetricProvider):
@@ -58,7 +66,7 @@ class _Places(ColumnMapMetricProvider):
 
     @column_condition_partial(engine=PandasExecutionEngine)
     def _pandas(cls, column: pd.Series, places: int, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        return pd.Series(has_places(column, places), index=column.index)
+        return pd.Series(has_places(_arrow(column), places), index=column.index)
 
 
 class ExpectColumnValuesToBeNumbers(ColumnMapExpectation):
@@ -80,13 +88,13 @@ class ExpectColumnValuesToBeWhole(ColumnMapExpectation):
 
 
 class ExpectColumnValuesToBeExact(ColumnMapExpectation):
-    """Expect every number of a column to stay the same when it is read as a real number."""
+    """Expect every number of a column to keep its value as a real number."""
 
     map_metric: ClassVar[str] = "column_values.microrelease.exact"
 
 
 class ExpectColumnValuesToHavePlaces(ColumnMapExpectation):
-    """Expect every value of a column to be a number with at most so many decimals."""
+    """Expect every value of a column to be a number with at most ``places`` decimals."""
 
     places: int
 
@@ -113,7 +121,7 @@ class _RowsInSmallGroups(TableMetricProvider):
 
 
 class ExpectEveryCombinationAtLeastKTimes(BatchExpectation):
-    """Expect every combination of values of some columns to stand in at least ``k`` rows."""
+    """Expect every combination of values of some columns to occur in at least ``k`` rows."""
 
     column_list: list[str]
     k: int

@@ -206,7 +206,8 @@ def check(spec: Path, period: str | None) -> int:
     display.warnings(settled.warnings)
     settled.check_repeatable()
     check_places(settled.publication)
-    table, findings = validate.fn(ingest.fn(settled).table, settled)
+    source, _ = ingest.fn(settled)
+    table, findings = validate.fn(source, settled)
     display.say(
         f"{spec}: the spec is valid and its source matches it: {len(table)} rows, "
         f"{len(findings)} expectations met"
@@ -264,17 +265,17 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
 
 def _named(spec: Path, period: str | None) -> AbstractContextManager[NamedSpec]:
     """Name the spec file of the command line, so that a flow can read it."""
-    from expectations.request.named import Changes, at_hand
+    from expectations.request.named import Changes, spec_from_file
 
-    return at_hand(spec, Changes.of(period))
+    return spec_from_file(spec, Changes.of(period))
 
 
 def _settled(spec: Path, period: str | None) -> ReleaseSpec:
     """Read a spec and settle its period."""
-    from expectations.request.named import settle
+    from expectations.request.named import resolve_spec
 
     with _named(spec, period) as named:
-        return settle(named, datetime.now(UTC)).spec
+        return resolve_spec(named, datetime.now(UTC)).spec
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.table import Table
 from expectations.gate import Verdict, verdicts
-from expectations.request.spec import Microaggregation, ReleaseSpec
+from expectations.request.sections.microaggregation import MicroaggregationSection
+from expectations.request.spec import ReleaseSpec
 from tasks.pipeline import mask_and_measure, plainly
 
 SHOWN = (
@@ -31,7 +32,7 @@ class Cell:
 
     Attributes
     ----------
-    choice : Microaggregation
+    choice : MicroaggregationSection
         Method, k and, if the method cuts one, path.
     evaluation : Evaluation, optional
         What was measured.
@@ -45,7 +46,7 @@ class Cell:
         Why there is no evaluation; empty if there is one.
     """
 
-    choice: Microaggregation
+    choice: MicroaggregationSection
     evaluation: Evaluation | None = None
     verdicts: tuple[Verdict, ...] = field(default=())
     below: bool = False
@@ -76,7 +77,7 @@ class Cell:
 
 def choices(
     spec: ReleaseSpec, methods: Sequence[str], orderings: Sequence[str], ks: Sequence[int]
-) -> list[Microaggregation]:
+) -> list[MicroaggregationSection]:
     """List every combination; only methods that cut a path are combined with orderings.
 
     The method of the spec keeps its options; others have their defaults.
@@ -97,7 +98,7 @@ def choices(
                     kept["options"] = how.options
                 if path is not None and path == how.ordering:
                     kept["ordering_options"] = how.ordering_options
-                found.append(Microaggregation(method=method, k=k, ordering=path, **kept))
+                found.append(MicroaggregationSection(method=method, k=k, ordering=path, **kept))
     return found
 
 
@@ -107,7 +108,7 @@ def measures_of(spec: ReleaseSpec) -> tuple[str, ...]:
     return tuple(name for name in MEASURES if name in SHOWN or name in gated)
 
 
-def try_choice(table: Table, spec: ReleaseSpec, choice: Microaggregation) -> Cell:
+def try_choice(table: Table, spec: ReleaseSpec, choice: MicroaggregationSection) -> Cell:
     """Group, round and measure a table as a release would, and hold it against the limits."""
     chosen = spec.model_copy(update={"microaggregation": choice})
     least = spec.microaggregation.k

@@ -15,7 +15,8 @@ from algorithms.jit import compiling
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.table import Table
-from expectations.request.spec import Microaggregation, ReleaseSpec
+from expectations.request.sections.microaggregation import MicroaggregationSection
+from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, timed, try_choice
 from tasks.stage import guarded
 
@@ -44,7 +45,7 @@ class Workers:
         for _ in range(count):
             self._start()
 
-    def run(self, choice: Microaggregation) -> Cell:
+    def run(self, choice: MicroaggregationSection) -> Cell:
         """Try a choice on the next process that is idle."""
         worker = self._idle.get()
         started = time.monotonic()
@@ -89,7 +90,7 @@ class _Worker:
         self.connection.poll(STARTING_SECONDS)
         self.connection.recv()  # it has imported everything: the clock of a choice is its own
 
-    def try_choice(self, choice: Microaggregation, seconds: float) -> Cell:
+    def try_choice(self, choice: MicroaggregationSection, seconds: float) -> Cell:
         """Wait for what comes of a choice; while the process compiles, its clock stands still."""
         self.connection.send(choice)
         spent = 0.0

@@ -1,12 +1,13 @@
 """A dataset is released from one spec file, and its releases stand in one register."""
 
 from algorithms.errors import RefusedError
-from expectations.request.spec import Publication, Release, folder_name
+from expectations.request.sections.publication import PublicationSection
+from expectations.request.sections.release import ReleaseSection, folder_name
 from tasks.store.register import PUBLISHED, PUBLISHING, Register
 
 
 def check_owner(
-    register: Register, release: Release, publication: Publication, file: str | None
+    register: Register, release: ReleaseSection, publication: PublicationSection, file: str | None
 ) -> None:
     """See that nobody else releases this dataset.
 
@@ -14,7 +15,7 @@ def check_owner(
     ----------
     register : Register
         The register of the spec.
-    release, publication : Release, Publication
+    release, publication : ReleaseSection, PublicationSection
         What the spec of the run says of them.
     file : str, optional
         Name of the file that the spec was read from, if that is known.

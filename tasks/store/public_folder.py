@@ -32,7 +32,9 @@ from expectations.published.verifier import (
     field_type,
     verify_content,
 )
-from expectations.request.spec import Publication, Release, ReleaseSpec
+from expectations.request.sections.publication import PublicationSection
+from expectations.request.sections.release import ReleaseSection
+from expectations.request.spec import ReleaseSpec
 from expectations.tables import arrow_of
 from tasks.reporting.methodology import facts_of, methodology, treatment
 from tasks.reporting.page import render
@@ -74,7 +76,7 @@ class Places:
     mark: str
 
 
-def check_places(publication: Publication) -> None:
+def check_places(publication: PublicationSection) -> None:
     """See, before any work is done and without leaving a trace, that the folders can be written.
 
     Raises
@@ -99,7 +101,7 @@ def check_places(publication: Publication) -> None:
         )
 
 
-def _check_apart(publication: Publication) -> None:
+def _check_apart(publication: PublicationSection) -> None:
     """See that no link was put in place since the spec was read."""
     try:
         publication.check_apart()
@@ -108,7 +110,7 @@ def _check_apart(publication: Publication) -> None:
 
 
 @contextmanager
-def held(publication: Publication) -> Iterator[Places]:
+def held(publication: PublicationSection) -> Iterator[Places]:
     """Hold the public folder alone, and leave nothing in the staging folder."""
     _check_apart(publication)
     with opened(publication.public_folder, "public_folder", PUBLIC) as public:
@@ -141,7 +143,7 @@ def _sweep(places: Places) -> None:
             places.staging.remove(name)
 
 
-def _mark(publication: Publication) -> str:
+def _mark(publication: PublicationSection) -> str:
     """Tell our folders from others, should the staging folder be shared."""
     public = hashlib.sha256(os.path.realpath(publication.public_folder).encode()).hexdigest()
     return f"microrelease-{public[:8]}-"
@@ -181,7 +183,7 @@ def stage_files(content: Mapping[str, bytes], attempt: str, places: Places) -> P
     return Prepared(name, read, verified)
 
 
-def reveal(prepared: Prepared, release: Release, places: Places) -> None:
+def reveal(prepared: Prepared, release: ReleaseSection, places: Places) -> None:
     """Give prepared files their public name in one step, and see that they are what was verified.
 
     Raises
@@ -218,7 +220,7 @@ def _take_back(dataset: Folder, name: str, prepared: Prepared, places: Places) -
     )
 
 
-def flush(release: Release, places: Places) -> None:
+def flush(release: ReleaseSection, places: Places) -> None:
     """See the name of a release that has appeared to the disk."""
     with places.public.within(release.folder.parent.name) as dataset:
         dataset.flush()
@@ -229,7 +231,9 @@ def canonical(table: pa.Table) -> pa.Table:
     return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
-def same_release(release: Release, prepared: Prepared, places: Places) -> Verification | None:
+def same_release(
+    release: ReleaseSection, prepared: Prepared, places: Places
+) -> Verification | None:
     """Verify what is published already, if it holds the same data with the same claims.
 
     Returns

@@ -29,7 +29,7 @@ from typing import Any
 from algorithms.errors import IntegrityError, StorageError
 from expectations.manifest import Manifest, ReleaseFacts, decode, encode
 from expectations.published.verifier import checksums_of, verify_content
-from expectations.request.spec import Release
+from expectations.request.sections.release import ReleaseSection
 from tasks.store.disk import PRIVATE, PUBLIC, Folder, opened
 
 LINES, ATTEMPTS, LOCKS = "register.jsonl", "attempts", "locks"
@@ -151,7 +151,7 @@ class Register:
         with opened(self.folder, WHAT, PRIVATE, make=make) as root:
             yield root
 
-    def begin(self, release: Release, started_by: str) -> Running:
+    def begin(self, release: ReleaseSection, started_by: str) -> Running:
         """Enter an attempt when it starts, so that one that is killed leaves a line."""
         with self.opened() as root:
             attempt = self.new_attempt(release.folder)
@@ -363,7 +363,7 @@ class Register:
         return self.attempts / attempt / MANIFEST
 
 
-def _about(release: Release | ReleaseFacts) -> dict[str, Any]:
+def _about(release: ReleaseSection | ReleaseFacts) -> dict[str, Any]:
     return {"dataset": release.name, "period": release.period, "revision": release.revision}
 
 

@@ -61,7 +61,7 @@ BAD: dict[str, tuple[Callable[[Request], None], dict[str, Any], int, str]] = {
         10,
         "source.encoding: must be a character encoding of files",
     ),
-    "duplicate column": (spoiled("sales", "staff"), {}, 11, "stand more than once: 'staff'"),
+    "duplicate column": (spoiled("sales", "staff"), {}, 11, "these are repeated: 'staff'"),
     "not a number": (spoiled("10.5", "ten"), {}, 11, "'sales' must be numeric; 1 rows"),
     "infinite": (spoiled("10.5", "inf"), {}, 11, "'sales' must be finite; 1 rows"),
     "missing value": (spoiled("10.5", ""), {}, 11, "'sales' must have no missing values; 1 rows"),

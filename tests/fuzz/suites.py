@@ -5,10 +5,11 @@ from typing import Any
 
 import great_expectations as gx
 import pandas as pd
+import pyarrow as pa
 
 from algorithms.errors import ReleaseError
+from expectations import numbers
 from expectations.digest import digest_of
-from expectations.suites import numbers
 from expectations.suites.require import Finding
 
 Rows = int | None
@@ -24,6 +25,11 @@ def _masked(is_met: Callable[[pd.Series], Any]) -> Callable[[Any, pd.DataFrame],
     return count
 
 
+def _read(is_met: Callable[[numbers.Column], Any]) -> Callable[[Any, pd.DataFrame], Rows]:
+    """Count the cells of an Arrow column that break a rule."""
+    return _masked(lambda column: is_met(pa.array(column)))
+
+
 def _small_groups(rule: Any, frame: pd.DataFrame) -> Rows:
     sizes = frame.groupby(rule.column_list, dropna=False).size()
     return int(sizes[sizes < rule.k].sum())
@@ -32,14 +38,14 @@ def _small_groups(rule: Any, frame: pd.DataFrame) -> Rows:
 ROWS: dict[str, Callable[[Any, pd.DataFrame], Rows]] = {
     "ExpectColumnValuesToNotBeNull": lambda rule, frame: int(frame[rule.column].isna().sum()),
     "ExpectColumnValuesToBeUnique": _masked(lambda column: ~column.duplicated(keep=False)),
-    "ExpectColumnValuesToBeNumbers": _masked(numbers.is_number),
-    "ExpectColumnValuesToBeFinite": _masked(
+    "ExpectColumnValuesToBeNumbers": _read(numbers.is_number),
+    "ExpectColumnValuesToBeFinite": _read(
         lambda column: numbers.is_finite(column) | ~numbers.is_number(column)
     ),
-    "ExpectColumnValuesToBeWhole": _masked(
+    "ExpectColumnValuesToBeWhole": _read(
         lambda column: numbers.is_whole(column) | ~numbers.is_finite(column)
     ),
-    "ExpectColumnValuesToBeExact": _masked(numbers.is_exact),
+    "ExpectColumnValuesToBeExact": _read(numbers.is_exact),
     "ExpectEveryCombinationAtLeastKTimes": _small_groups,
 }
 MET: dict[str, Callable[[Any, pd.DataFrame], bool]] = {
@@ -59,7 +65,7 @@ def light_require(
     for rule in suite.expectations:
         kind, words = type(rule).__name__, rule.meta["rule"]
         if kind == "ExpectColumnValuesToHavePlaces":
-            rows: Rows = int((~numbers.has_places(frame[rule.column], rule.places)).sum())
+            rows: Rows = int((~numbers.has_places(pa.array(frame[rule.column]), rule.places)).sum())
         else:
             rows = ROWS[kind](rule, frame) if kind in ROWS else None
         met = rows == 0 if rows is not None else MET[kind](rule, frame)

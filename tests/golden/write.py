@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from algorithms.errors import RejectedError
 from expectations.gate import verdicts
 from expectations.manifest import FORMAT
-from expectations.request.named import Changes, at_hand, settle
+from expectations.request.named import Changes, resolve_spec, spec_from_file
 from expectations.review import Decision
 from tasks.ingest import ingest
 from tasks.profile import profile
@@ -60,10 +62,10 @@ def attempt(
     """Do everything that comes before publication, and tell of it as the release flow does."""
     made = candidate(request_of, columns={"decimals": {"sales": 1}}, **sections)
     masked, approval, spec, record = made
-    with at_hand(request_of.path, changes) as named:
-        settled = settle(named, datetime.now(UTC))
-    source = ingest.fn(spec)
-    table = validate.fn(source.frame, spec)
+    with spec_from_file(request_of.path, changes) as named:
+        settled = resolve_spec(named, datetime.now(UTC))
+    source, facts = ingest.fn(spec)
+    table = validate.fn(source.to_pandas(types_mapper=pd.ArrowDtype), spec)
     running = begin(spec, "Ana")
     record |= {
         **settled.record,
@@ -72,13 +74,7 @@ def attempt(
         "environment": provenance.environment(),
         "started": now(),
         "ended": now(),
-        "input": {
-            "path": str(spec.source.path),
-            "sha256": source.sha256,
-            "bytes": source.size,
-            "rows": len(source.frame),
-            "columns": len(source.frame.columns),
-        },
+        "input": facts.model_dump(mode="json"),
         "evaluation": asdict(approval.evaluation),
         "gate": [
             asdict(verdict)

@@ -15,7 +15,7 @@ from algorithms.errors import RefusedError, SpecError
 from algorithms.evaluation import Evaluation
 from algorithms.jit import compiling
 from expectations.gate import verdicts
-from expectations.request.spec import Microaggregation
+from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec_file import load
 from flows.explore import _ks
 from tasks.explore import workers
@@ -25,7 +25,6 @@ from tasks.explore.page import map_page
 from tasks.explore.table import csv_of, rows_of
 from tasks.explore.workers import working
 from tasks.ingest import ingest
-from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.tools import PATIENCE
@@ -38,7 +37,7 @@ def cell(spec: Any, method: str, k: int, il: float, dld: float, **more: Any) -> 
     found = Evaluation(
         {"il": il, "dld": dld, "k": float(k), "il_bound": il / 2, "rounding": 0.0}, 9, 3, {3: 3}
     )
-    choice = Microaggregation(method=method, k=k, **more)
+    choice = MicroaggregationSection(method=method, k=k, **more)
     least = spec.microaggregation.k
     return Cell(choice, found, verdicts(found, spec.gate, max(k, least)), below=k < least)
 
@@ -107,7 +106,9 @@ def test_where_nothing_is_admissible_the_nearest_is_named(limited: Any) -> None:
         "at most 20.0000 %. Try other k, or have the limits reviewed."
     )
     assert best(cells) is None
-    assert recommendation([Cell(Microaggregation(method="md", k=2), fault="x")], limited) == (
+    assert recommendation(
+        [Cell(MicroaggregationSection(method="md", k=2), fault="x")], limited
+    ) == (
         "Nothing could be measured. Caution: 1 of 1 choices were not measured and may be better: x "
         "(1)."
     )
@@ -117,8 +118,11 @@ def test_a_recommendation_tells_how_many_choices_were_not_measured_and_why(limit
     slow = "it took longer than 9 seconds"
     cells = [
         cell(limited, "mdav", 3, 12.0, 45.0),
-        *(Cell(Microaggregation(method="md", k=k), fault=slow) for k in (3, 4)),
-        *(Cell(Microaggregation(method="md", k=k), fault=f"fault {k}") for k in (5, 6, 7, 8)),
+        *(Cell(MicroaggregationSection(method="md", k=k), fault=slow) for k in (3, 4)),
+        *(
+            Cell(MicroaggregationSection(method="md", k=k), fault=f"fault {k}")
+            for k in (5, 6, 7, 8)
+        ),
     ]
     words = recommendation(cells, limited)
     assert words.startswith("Take mdav, k = 3")
@@ -154,11 +158,11 @@ def test_no_k_below_that_of_the_spec_is_recommended(request_of: Request, limited
 
 def test_a_choice_below_the_k_of_the_spec_is_measured_and_marked(request_of: Request) -> None:
     frame, data, spec = table_of(request_of)
-    found = try_choice(frame, data, spec, Microaggregation(method="mdav", k=2))
+    found = try_choice(frame, data, spec, MicroaggregationSection(method="mdav", k=2))
     assert found.below
     assert found.evaluation is not None
     assert not found.admissible
-    assert not try_choice(frame, data, spec, Microaggregation(method="mdav", k=3)).below
+    assert not try_choice(frame, data, spec, MicroaggregationSection(method="mdav", k=3)).below
 
 
 def test_a_map_warns_of_limits_that_can_never_refuse(request_of: Request) -> None:
@@ -172,7 +176,7 @@ def test_a_map_warns_of_limits_that_can_never_refuse(request_of: Request) -> Non
 def test_the_table_has_every_choice_and_why_one_failed(limited: Any) -> None:
     cells = [
         cell(limited, "mhm", 3, 12.0, 45.0, ordering="npn"),
-        Cell(Microaggregation(method="ps", k=3), fault="stopped"),
+        Cell(MicroaggregationSection(method="ps", k=3), fault="stopped"),
     ]
     lines = csv_of(cells).splitlines()
     headings = lines[0].split(",")
@@ -209,16 +213,16 @@ def test_the_choice_is_written_back_as_a_spec(request_of: Request, limited: Any)
         )
 
 
-def table_of(request_of: Request) -> workers.Table:
+def table_of(request_of: Request) -> workers.Task:
     spec = request_of.load()
-    frame = validate.fn(ingest.fn(spec).frame, spec).frame
-    return frame, standardise.fn(frame, spec.columns), spec
+    table, _ = validate.fn(ingest.fn(spec)[0], spec)
+    return table, spec
 
 
 def test_a_process_tries_choices_and_reports_faults_in_words(request_of: Request) -> None:
     with working(table_of(request_of), count=1, seconds=PATIENCE) as pool:
-        good = pool.run(Microaggregation(method="mdav", k=3))
-        bad = pool.run(Microaggregation(method="mdav", k=500))
+        good = pool.run(MicroaggregationSection(method="mdav", k=3))
+        bad = pool.run(MicroaggregationSection(method="mdav", k=500))
     assert good.admissible
     assert good.seconds > 0.0
     assert bad.fault == "k must not exceed the number of rows; got k=500 for 7 rows"
@@ -233,7 +237,7 @@ def test_compiling_does_not_count_against_a_choice(
     monkeypatch.setenv("XDG_CACHE_HOME", str(request_of.folder / "nothing compiled yet"))
     with working(table_of(request_of), count=1, seconds=600.0) as pool:
         started = time.monotonic()
-        found = pool.run(Microaggregation(method="mdav", k=3))
+        found = pool.run(MicroaggregationSection(method="mdav", k=3))
         waited = time.monotonic() - started
     assert found.admissible
     # on a table of seven rows compiling takes nearly all the time, on any machine
@@ -253,13 +257,15 @@ def test_nested_compilations_are_told_once() -> None:
 
 def test_a_choice_that_takes_too_long_or_dies_is_given_up(request_of: Request) -> None:
     with working(table_of(request_of), count=1, seconds=0.0) as pool:
-        assert "longer than 0 seconds" in pool.run(Microaggregation(method="mdav", k=3)).fault
+        assert (
+            "longer than 0 seconds" in pool.run(MicroaggregationSection(method="mdav", k=3)).fault
+        )
         pool._seconds = PATIENCE
         (worker,) = pool._all
         worker._process.kill()
         worker._process.join()
-        assert "ended early" in pool.run(Microaggregation(method="mdav", k=3)).fault
-        assert pool.run(Microaggregation(method="mdav", k=3)).admissible
+        assert "ended early" in pool.run(MicroaggregationSection(method="mdav", k=3)).fault
+        assert pool.run(MicroaggregationSection(method="mdav", k=3)).admissible
         (last,) = pool._all
         pid = last._process.pid
     assert pid is not None

@@ -17,7 +17,7 @@ from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix, Partition
 from algorithms.utility.moments import QUANTILES, quantile_changes
 from expectations.gate import verdicts
-from expectations.request.spec import Ceilings, Floors, Gate
+from expectations.request.sections.gate import Ceilings, Floors, GateSection
 from tests.tables import compare_rows, rows_of
 
 K, SEEDS = 3, 20
@@ -244,7 +244,7 @@ def test_the_value_in_a_manifest_is_on_the_side_of_its_limit_that_the_gate_saw(
 ) -> None:
     value = limit + near if same else il
     found = Evaluation({"il": value, "dld": 1.0, "k": 3.0, "l_entropy": value}, 9, 3, {3: 3})
-    gate = Gate(
+    gate = GateSection(
         ceilings=Ceilings(il=limit, dld=50.0), floors=Floors.model_validate({"l_entropy": limit})
     )
     ceiling, _, floor, _ = verdicts(found, gate, 3)

@@ -14,7 +14,7 @@ from prefect.states import Failed
 
 from algorithms.errors import IntegrityError, RefusedError, RejectedError, SpecError
 from expectations.published.verifier import checksums
-from expectations.request.named import SPECS, Changes, NamedSpec, settle
+from expectations.request.named import SPECS, Changes, NamedSpec, resolve_spec
 from expectations.review import Decision
 from flows import alone as alone_module
 from flows.alone import alone
@@ -46,7 +46,7 @@ def test_the_period_follows_from_the_time_a_run_was_due(request_of: Request) -> 
 @pytest.mark.parametrize(
     ("release", "words"),
     [
-        ({"period": None}, "period must be given, or every"),
+        ({"period": None}, "period or every must be given; both are missing"),
         ({"period": None, "every": "week"}, "must be 'month', 'quarter' or 'year'"),
         ({"time_zone": "Mars/Base"}, "must be the name of a time zone"),
     ],
@@ -63,11 +63,11 @@ def test_a_spec_is_called_by_name_and_changed_for_one_run(
 ) -> None:
     request_of.write(microaggregation={"method": "mdav_generic", "k": 3})
     monkeypatch.setenv(SPECS, str(request_of.folder))
-    plain = settle(NamedSpec(name="spec"), OCTOBER).spec
+    plain = resolve_spec(NamedSpec(name="spec"), OCTOBER).spec
     assert (plain.microaggregation.k, plain.gate.ceilings.il) == (3, 100.0)
     assert plain.source.path == request_of.source
     changes = Changes(period="2026-Q2", k=4, il=30.0, method="mhm", ordering="npn")
-    changed = settle(NamedSpec(name="spec", changes=changes), OCTOBER).spec
+    changed = resolve_spec(NamedSpec(name="spec", changes=changes), OCTOBER).spec
     assert changed.release.period == "2026-Q2"
     assert (changed.microaggregation.method, changed.microaggregation.ordering) == ("mhm", "npn")
     assert (changed.microaggregation.k, changed.gate.ceilings.il) == (4, 30.0)
@@ -80,9 +80,9 @@ def test_an_unknown_spec_name_is_answered_with_the_known_names(
     request_of.write()
     monkeypatch.setenv(SPECS, str(request_of.folder))
     with pytest.raises(SpecError, match="no spec is called 'other'; there are: spec"):
-        settle(NamedSpec(name="other"), OCTOBER)
+        resolve_spec(NamedSpec(name="other"), OCTOBER)
     with pytest.raises(SpecError, match="'mdav' reads no path"):
-        settle(NamedSpec(name="spec", changes=Changes(ordering="npn")), OCTOBER)
+        resolve_spec(NamedSpec(name="spec", changes=Changes(ordering="npn")), OCTOBER)
     with pytest.raises(SpecError, match=r"period: must be letters and digits.*; got '\.\./x'"):
         Changes.of("../x")
 

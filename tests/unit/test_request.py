@@ -12,7 +12,15 @@ from pydantic import ValidationError
 from algorithms.errors import RefusedError, SpecError, StorageError
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
-from expectations.request.named import SPECS, Change, Changes, NamedSpec, Settled, at_hand, settle
+from expectations.request.named import (
+    SPECS,
+    Change,
+    Changes,
+    NamedSpec,
+    ResolvedSpec,
+    resolve_spec,
+    spec_from_file,
+)
 from expectations.request.options import options_of
 from expectations.review import SCHEDULE, Decision, person
 from flows.cli import main
@@ -20,7 +28,6 @@ from tasks.explore.cell import choices, try_choice
 from tasks.ingest import ingest
 from tasks.publish import Candidate, decide, publish, record_attempt, seal
 from tasks.reporting.artefacts import review_text
-from tasks.standardise import standardise
 from tasks.store.history import history
 from tasks.store.ownership import check_owner
 from tasks.store.register import Register
@@ -39,11 +46,11 @@ REVIEWED: dict[str, Any] = {
 }
 
 
-def settled(request_of: Request, changes: dict[str, Any], **sections: Any) -> Settled:
-    """Settle a run as the parameters of a deployment ask for it."""
+def resolved(request_of: Request, changes: dict[str, Any], **sections: Any) -> ResolvedSpec:
+    """Resolve the spec of a run as the parameters of a deployment ask for it."""
     path = request_of.write(**{**REVIEWED, **sections})
     named = NamedSpec.model_validate({"name": path.stem, "changes": changes})
-    return settle(named, OCTOBER)
+    return resolve_spec(named, OCTOBER)
 
 
 @pytest.fixture(autouse=True)
@@ -70,13 +77,13 @@ def test_a_run_that_loosens_a_limit_is_refused(
     request_of: Request, changes: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(SpecError) as raised:
-        settled(request_of, changes)
+        resolved(request_of, changes)
     assert words in str(raised.value)
 
 
 def test_every_limit_that_is_loosened_is_named_at_once(request_of: Request) -> None:
     with pytest.raises(SpecError) as raised:
-        settled(request_of, {"k": 2, "il": 100, "dld": 100, "floors": {"l_distinct": 0}})
+        resolved(request_of, {"k": 2, "il": 100, "dld": 100, "floors": {"l_distinct": 0}})
     assert len(str(raised.value).splitlines()) == 4
 
 
@@ -88,7 +95,7 @@ def test_a_run_may_tighten_every_limit_and_add_measures(request_of: Request) -> 
         "ceilings": {"pmse": 0.1, "il_over_bound": 3},
         "floors": {"l_distinct": 3, "l_entropy": 2},
     }
-    found = settled(request_of, changes)
+    found = resolved(request_of, changes)
     gate = found.spec.gate
     assert gate.ceilings.all == {"il": 50, "dld": 30, "pmse": 0.1, "il_over_bound": 3}
     assert gate.floors.all == {"l_distinct": 3, "l_entropy": 2}
@@ -114,7 +121,7 @@ def test_a_run_cannot_add_a_limit_that_a_spec_could_not_have(
     request_of: Request, changes: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(SpecError, match=words):
-        settled(request_of, changes)
+        resolved(request_of, changes)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +155,7 @@ def test_a_name_leads_to_no_file_outside_the_folder(request_of: Request, name: s
     (request_of.folder / "sub").mkdir()
     (request_of.folder / "sub" / "spec.yaml").write_bytes(path.read_bytes())
     with pytest.raises(SpecError, match="no spec is called"):
-        settle(NamedSpec(name=name), OCTOBER)
+        resolve_spec(NamedSpec(name=name), OCTOBER)
 
 
 def test_only_this_process_can_have_a_spec_read_from_elsewhere(
@@ -156,17 +163,20 @@ def test_only_this_process_can_have_a_spec_read_from_elsewhere(
 ) -> None:
     path = request_of.write()
     monkeypatch.setenv(SPECS, str(request_of.folder / "empty"))
-    with at_hand(path) as named:
-        assert settle(named, OCTOBER).spec.release.name == "small"
+    with spec_from_file(path) as named:
+        assert resolve_spec(named, OCTOBER).spec.release.name == "small"
     with pytest.raises(SpecError, match="no spec is called 'spec'; there are: none"):
-        settle(named, OCTOBER)
-    with at_hand(Path()) as named, pytest.raises(StorageError, match="must be a readable file"):
-        settle(named, OCTOBER)
+        resolve_spec(named, OCTOBER)
+    with (
+        spec_from_file(Path()) as named,
+        pytest.raises(StorageError, match="must be a readable file"),
+    ):
+        resolve_spec(named, OCTOBER)
 
 
 def test_another_method_takes_nothing_over_from_the_one_before(request_of: Request) -> None:
     how = {"method": "mdav", "options": {"tail": "block"}, "recut": True, "refine": {"seed": 3}}
-    found = settled(request_of, {"method": "best"}, microaggregation={**how, "k": 5})
+    found = resolved(request_of, {"method": "best"}, microaggregation={**how, "k": 5})
     used = found.spec.microaggregation
     assert (used.method, used.refine, used.recut, used.options) == ("best", None, False, {})
     assert [change["field"] for change in found.record["changes"]] == [
@@ -177,9 +187,9 @@ def test_another_method_takes_nothing_over_from_the_one_before(request_of: Reque
     ]
     along = {"method": "imhmi", "ordering": "mdav", "ordering_options": {"chain": True}, "k": 5}
     for changes in ({"method": "mhm", "ordering": "npn"}, {"ordering": "npn"}):
-        used = settled(request_of, changes, microaggregation=along).spec.microaggregation
+        used = resolved(request_of, changes, microaggregation=along).spec.microaggregation
         assert (used.ordering, used.ordering_options) == ("npn", {})
-    used = settled(request_of, {"method": "mdav"}, microaggregation=along).spec.microaggregation
+    used = resolved(request_of, {"method": "mdav"}, microaggregation=along).spec.microaggregation
     assert used.ordering is None
 
 
@@ -188,7 +198,7 @@ def test_a_method_or_ordering_that_the_spec_has_already_keeps_its_options(
 ) -> None:
     how = {"method": "imhmi", "ordering": "mdav", "ordering_options": {"chain": True}, "k": 5}
     for changes in ({"method": "imhmi"}, {"ordering": "mdav"}):
-        found = settled(request_of, changes, microaggregation=how)
+        found = resolved(request_of, changes, microaggregation=how)
         assert found.spec.microaggregation.ordering_options == {"chain": True}
         assert found.changes == ()
 
@@ -198,13 +208,13 @@ def test_a_change_of_method_never_switches_each_column(request_of: Request, meth
     path = {"ordering": "npn"} if METHODS[method].reads_path else {}
     for each_column in (False, True):
         how = {"method": "mdav", "k": 5, "each_column": each_column}
-        found = settled(request_of, {"method": method, **path}, microaggregation=how)
+        found = resolved(request_of, {"method": method, **path}, microaggregation=how)
         assert found.spec.microaggregation.each_column is each_column
         assert found.spec.microaggregation.k == 5
 
 
 def test_period_and_revision_are_recorded_as_changes(request_of: Request) -> None:
-    found = settled(request_of, {"period": "2026-Q2", "revision": 1})
+    found = resolved(request_of, {"period": "2026-Q2", "revision": 1})
     assert found.spec.release.folder == Path("small/2026-Q2-revision-1")
     assert found.record["changes"] == [
         {"field": "release.period", "reviewed": "2026-Q3", "used": "2026-Q2"},
@@ -214,12 +224,12 @@ def test_period_and_revision_are_recorded_as_changes(request_of: Request) -> Non
 
 def test_a_period_that_follows_from_the_schedule_is_no_change(request_of: Request) -> None:
     every = {"period": None, "every": "quarter"}
-    found = settled(request_of, {}, release=every)
+    found = resolved(request_of, {}, release=every)
     assert (found.spec.release.period, found.changes) == ("2026-Q3", ())
 
 
 def test_the_record_names_the_file_and_its_digest(request_of: Request) -> None:
-    found = settled(request_of, {})
+    found = resolved(request_of, {})
     digest = hashlib.sha256(request_of.path.read_bytes()).hexdigest()
     assert found.record == {"spec_file": {"name": "spec.yaml", "sha256": digest}, "changes": []}
 
@@ -230,7 +240,7 @@ def test_two_specs_of_one_dataset_are_refused_and_both_named(request_of: Request
     other.write_text(path.read_text().replace("public_folder: public", "public_folder: public-2"))
     for name in ("spec", "other"):
         with pytest.raises(SpecError, match="a dataset must have one spec") as raised:
-            settle(NamedSpec(name=name), OCTOBER)
+            resolve_spec(NamedSpec(name=name), OCTOBER)
         assert "spec.yaml" in str(raised.value)
         assert "other.yaml" in str(raised.value)
 
@@ -242,13 +252,13 @@ def test_two_specs_that_publish_into_one_folder_are_refused(request_of: Request)
     other = request_of.folder / "other.yaml"
     other.write_text(path.read_text().replace("name: small", "name: large"))
     with pytest.raises(SpecError, match="a dataset must have one spec"):
-        settle(NamedSpec(name="spec"), OCTOBER)
+        resolve_spec(NamedSpec(name="spec"), OCTOBER)
 
 
 def test_a_faulty_spec_beside_it_keeps_no_other_from_its_run(request_of: Request) -> None:
     request_of.write()
     (request_of.folder / "faulty.yaml").write_text("release: {name: small}", encoding="utf-8")
-    assert settle(NamedSpec(name="spec"), OCTOBER).spec.release.name == "small"
+    assert resolve_spec(NamedSpec(name="spec"), OCTOBER).spec.release.name == "small"
 
 
 def told(file: str | None) -> dict[str, Any]:
@@ -343,7 +353,7 @@ def test_a_person_cannot_pass_for_the_schedule() -> None:
 def test_manifest_report_register_page_and_review_show_changes_beside_the_reviewed_values(
     request_of: Request, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = settled(request_of, {"k": 6, "ceilings": {"il_over_bound": 9}})
+    found = resolved(request_of, {"k": 6, "ceilings": {"il_over_bound": 9}})
     record = {
         "release": found.spec.release.model_dump(mode="json"),
         "spec": found.spec.model_dump(mode="json"),
@@ -374,7 +384,7 @@ def test_manifest_report_register_page_and_review_show_changes_beside_the_review
 
 
 def test_where_nothing_was_changed_that_is_said(request_of: Request) -> None:
-    found = settled(request_of, {})
+    found = resolved(request_of, {})
     record = {
         "release": found.spec.release.model_dump(mode="json"),
         "spec": found.spec.model_dump(mode="json"),
@@ -417,8 +427,8 @@ def test_a_budget_in_seconds_may_be_explored(request_of: Request) -> None:
     spec = request_of.load(microaggregation={"method": "best", "options": {"seconds": 0.1}})
     (choice,) = choices(spec, ["best"], [], [3])
     assert choice.options == {"seconds": 0.1}
-    frame = validate.fn(ingest.fn(spec).frame, spec).frame
-    assert try_choice(frame, standardise.fn(frame, spec.columns), spec, choice).admissible
+    table, _ = validate.fn(ingest.fn(spec)[0], spec)
+    assert try_choice(table, spec, choice).admissible
 
 
 def test_a_release_with_a_budget_in_iterations_is_repeatable(request_of: Request) -> None:

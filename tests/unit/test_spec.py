@@ -52,11 +52,14 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"source": {"delimiter": ",", "decimal": ","}}, "source: delimiter and decimal must differ"),
     ({"source": {"encoding": "klingon"}}, "source.encoding: must be a character encoding of files"),
     ({"source": {"path": "public/table.csv"}}, "source.path must lie outside public_folder"),
-    ({"columns": {"other": ["staff"]}}, "columns: each column must have one role; listed twice"),
+    ({"columns": {"other": ["staff"]}}, "columns: each column must have one role; listed more"),
     ({"columns": {"integers": ["zone"]}}, "columns: integers must be quasi-identifiers"),
     ({"columns": {"quasi_identifiers": []}}, "columns.quasi_identifiers: must list at least 1"),
     ({"columns": {"other": [""]}}, "columns: a column must have a name"),
-    ({"columns": {"decimals": {"staff": 1}}}, "columns: decimals are of quasi-identifiers"),
+    (
+        {"columns": {"decimals": {"staff": 1}}},
+        "columns: decimals must be given only for quasi-identifiers",
+    ),
     ({"columns": {"decimals": {"zone": 1}}}, "that are not integers; these are not: 'zone'"),
     ({"columns": {"decimals": {"sales": -1}}}, "columns.decimals.sales: must be greater"),
     ({"microaggregation": {"method": "mdva"}}, "microaggregation.method: no method is called"),
@@ -88,7 +91,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"microaggregation": {"ordering_options": {"chain": True}}},
-        "ordering_options need an ordering; there is none",
+        "ordering_options need an ordering; none is given",
     ),
     ({"gate": None}, "gate: must be given; it is missing"),
     ({"gate": {"ceilings": {"il": 5.0}}}, "gate.ceilings.dld: must be given; it is missing"),
@@ -133,7 +136,7 @@ def test_all_faults_are_reported_at_once(request_of: Request) -> None:
     ("text", "words"),
     [
         ("release: [", "the spec must be valid YAML; line 1, column 11"),
-        ("a: 1\na: 2\n", "line 2, column 1: the key 'a' stands twice"),
+        ("a: 1\na: 2\n", "line 2, column 1: the key 'a' is given twice"),
         ("a: \x00", "the spec must be valid YAML"),
         ("- one\n", "must be a YAML mapping"),
         ("", "must be a YAML mapping"),
@@ -166,6 +169,16 @@ def test_the_schema_explains_every_field() -> None:
         assert model["additionalProperties"] == ({"type": "number"} if limits else False)
         for field in model.get("properties", {}).values():
             assert field.get("description")
+
+
+def test_the_schema_titles_sections_as_the_spec_calls_them() -> None:
+    schema = ReleaseSpec.model_json_schema()
+    titles = {
+        name: schema["$defs"][field["$ref"].rsplit("/", 1)[1]]["title"].lower()
+        for name, field in schema["properties"].items()
+    }
+    assert titles == {name: name for name in ReleaseSpec.model_fields}
+    assert schema["title"] == "Whole spec"
 
 
 def test_options_are_learned_from_the_signature() -> None:

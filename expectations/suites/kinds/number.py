@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import pyarrow as pa
 
 from algorithms.attributes import Number, Values
-from expectations.suites.numbers import places_of, to_floats, to_integers
+from expectations.numbers import places_of, to_floats, to_integers
 from expectations.suites.require import rule
 
 if TYPE_CHECKING:
@@ -48,11 +47,10 @@ class NumberKind:
 
     def read(self, attribute: Number, column: pa.ChunkedArray) -> tuple[Number, Values]:
         """Read numbers; averages are published with the decimals of the source by default."""
-        series = pd.Series(pd.arrays.ArrowExtensionArray(column))
         if attribute.whole:
-            return attribute, to_integers(series).to_numpy()
-        places = places_of(series) if attribute.places is None else attribute.places
-        return replace(attribute, places=places), to_floats(series).to_numpy()
+            return attribute, to_integers(column)
+        places = places_of(column) if attribute.places is None else attribute.places
+        return replace(attribute, places=places), to_floats(column)
 
     def output_rules(self, attribute: Number) -> "Iterator[Expectation]":
         """Demand that numbers stay whole, or keep to their decimals."""

@@ -1,0 +1,245 @@
+"""Numbers in text and in columns: one grammar, read exactly or not at all.
+
+A column is an Arrow array. A missing cell is not a number.
+"""
+
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from algorithms.rounding.centroids import to_places
+from algorithms.types import Integers, Mask
+
+Column: TypeAlias = pa.Array | pa.ChunkedArray
+
+MANTISSA = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
+INFINITY = r"(?i:inf(?:inity)?)"
+NUMBER = rf"^\s*[+-]?(?:{MANTISSA}{EXPONENT}|{INFINITY})\s*$"
+"""The grammar: text that is a number. Infinity is one, so that a rule of its own can refuse it."""
+
+SPACES = r"\s"
+PLUS = r"^\+"
+LEADING_ZEROS = r"^-?0[0-9]"
+BARE_POINT = r"^-?\.|\.(?:$|[eE])"
+LARGE_EXPONENT = r"[eE][+-]?[0-9]{3}"
+CHANGED_BY_READING = "|".join(
+    (SPACES, PLUS, LEADING_ZEROS, BARE_POINT, LARGE_EXPONENT, INFINITY),
+)
+"""The parts of a number that may be lost when it is read and written again: '007' is a code."""
+
+WHOLE = r"^-?[0-9]{1,18}$"
+"""Whole numbers that certainly have 64 bits or fewer."""
+
+LARGEST_INTEGER = 2**63 - 1
+LARGEST_REAL = 2.0**53
+"""Below this, every whole number is a 64-bit real number."""
+
+CERTAIN_DIGITS = 15
+"""Numbers of so many significant digits stay the same when they are read as real numbers."""
+
+MOST_PLACES = 15
+
+
+def is_number(column: Column) -> Mask:
+    """Mark the cells that are numbers."""
+    values = _plain(column)
+    if pa.types.is_string(values.type):
+        return _mask(pc.match_substring_regex(values, NUMBER))
+    if pa.types.is_floating(values.type):
+        return _mask(pc.invert(pc.is_nan(values)))
+    if pa.types.is_integer(values.type) or pa.types.is_decimal(values.type):
+        return _mask(pc.is_valid(values))
+    return np.zeros(len(values), dtype=bool)
+
+
+def is_finite(column: Column) -> Mask:
+    """Mark the cells that are finite numbers."""
+    return np.isfinite(to_floats(column))
+
+
+def is_whole(column: Column) -> Mask:
+    """Mark the cells that are exactly a whole number of at most 64 bits.
+
+    A real number of 2**53 or more is not one of them: it may stand for several whole numbers.
+    """
+    return _integers(_plain(column))[1]
+
+
+def is_exact(column: Column) -> Mask:
+    """Mark the cells that keep their value as real numbers: all but large ones with many digits.
+
+    Fractions are rounded to the 15 digits that every real number keeps, which no measurement
+    exceeds. A number beyond 2**53 with more digits may be a code, and must not change.
+    """
+    exact = np.ones(len(column), dtype=bool)
+    if pa.types.is_floating(column.type):
+        return exact
+    floats = to_floats(column)
+    large = np.flatnonzero(np.isfinite(floats) & (np.abs(floats) >= LARGEST_REAL))
+    if large.size:
+        cells = _written(_plain(column)).take(pa.array(large)).to_pylist()
+        exact[large] = [Decimal(cell) == Decimal(repr(float(cell))) for cell in cells]
+    return exact
+
+
+def has_places(column: Column, places: int) -> Mask:
+    """Mark the cells that are numbers with at most ``places`` decimals."""
+    values = to_floats(column)
+    short: Mask = np.isfinite(values)
+    short[short] = to_places(values[short], places) == values[short]
+    return short
+
+
+def places_of(column: Column) -> int | None:
+    """Count the decimals of a column of finite numbers: the most that any cell is written with.
+
+    Returns
+    -------
+    int or None
+        None if the count would mean nothing: a cell has more digits than every real number keeps,
+        or more than 15 decimals.
+
+    Examples
+    --------
+    >>> places_of(pa.array(["12.50", "3", "1e-1"]))
+    2
+    >>> places_of(pa.array([0.25, 1 / 3])) is None
+    True
+    """
+    text = _written(_plain(column))
+    for written in (text, pc.replace_substring_regex(text, r"(\.[0-9]*?)0+($|[eE])", r"\1\2")):
+        fraction = pc.replace_substring_regex(written, r"^[^.]*\.?|[eE].*$", "")
+        exponent = pc.replace_substring_regex(written, r"^[^eE]*[eE]?\+?", "")
+        exponent = pc.replace_substring_regex(exponent, r"[0-9]{7,}", "9999999")
+        shift = pc.cast(pc.if_else(pc.equal(exponent, ""), "0", exponent), pa.int64())
+        places = int(pc.max(pc.subtract(pc.utf8_length(fraction), shift)).as_py())
+        longest = pc.max(_significant_digits(written)).as_py()
+        if longest <= CERTAIN_DIGITS and places <= MOST_PLACES:
+            return max(places, 0)
+    return None
+
+
+def to_floats(column: Column) -> NDArray[np.float64]:
+    """Read the cells that are numbers as real numbers; the others become NaN."""
+    values = _plain(column)
+    known = is_number(values)
+    if not known.any():
+        return np.full(len(values), np.nan)
+    if pa.types.is_string(values.type):
+        values = _written(values)
+    floats = pc.cast(pc.if_else(pa.array(known), values, None), pa.float64(), safe=False)
+    return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def to_integers(column: Column) -> Integers:
+    """Read the cells that are whole numbers of 64 bits, to the last digit; the others become 0."""
+    return _integers(_plain(column))[0]
+
+
+def lossless(text: Column) -> Column | None:
+    """Read text as numbers if each cell stays as it is written.
+
+    Returns
+    -------
+    pyarrow.Array, pyarrow.ChunkedArray or None
+        Whole or real numbers. None if any cell is not a number, or would change: '007', '+5' and
+        numbers of too many digits must stay text.
+
+    Examples
+    --------
+    >>> lossless(pa.array(["1", None])).type, lossless(pa.array(["1", "2.50"])).type
+    (DataType(int64), DataType(double))
+    >>> lossless(pa.array(["1", "007"])) is None
+    True
+    """
+    changed = pc.match_substring_regex(text, CHANGED_BY_READING)
+    kept = pc.and_not(pc.match_substring_regex(text, NUMBER), changed)
+    if text.null_count == len(text) or not _all(kept):
+        return None
+    # a whole number has no negative zero
+    whole = pc.and_not(pc.match_substring_regex(text, WHOLE), pc.equal(text, "-0"))
+    if _all(whole):
+        return text.cast(pa.int64())
+    numbers = text.cast(pa.float64())
+    certain = pc.less_equal(_significant_digits(text), CERTAIN_DIGITS)
+    same = pc.equal(numbers.cast(pa.string()), text)
+    return numbers if _all(pc.or_(certain, same)) else None
+
+
+def _integers(values: pa.Array) -> tuple[Integers, Mask]:
+    """Read the cells that are whole numbers of 64 bits, and mark them; the others become 0."""
+    if pa.types.is_string(values.type) or pa.types.is_decimal(values.type):
+        return _written_integers(values)
+    known = is_number(values)
+    if pa.types.is_uint64(values.type):
+        known &= _mask(pc.less_equal(values, pa.scalar(LARGEST_INTEGER, pa.uint64())))
+    elif pa.types.is_floating(values.type):
+        floats = to_floats(values)
+        with np.errstate(invalid="ignore"):
+            known &= (np.floor(floats) == floats) & (np.abs(floats) < LARGEST_REAL)
+    if not known.any():
+        return np.zeros(len(values), dtype=np.int64), known
+    return _int64(pc.cast(pc.if_else(pa.array(known), values, None), pa.int64())), known
+
+
+def _written_integers(values: pa.Array) -> tuple[Integers, Mask]:
+    """Read whole numbers that are written in digits, in any form of the grammar."""
+    text = _written(values)
+    bare = pc.replace_substring_regex(text, r"\.0*$", "")
+    plain = pc.fill_null(pc.match_substring_regex(bare, WHOLE), False)
+    integers = _int64(pc.cast(pc.if_else(plain, bare, None), pa.int64()))
+    known = _mask(plain)
+    for row in np.flatnonzero(is_finite(values) & ~known):
+        whole = _whole(text[row].as_py())
+        if whole is not None:
+            integers[row], known[row] = whole, True
+    return integers, known
+
+
+def _whole(text: str) -> int | None:
+    """Read a finite number as a whole one of 64 bits, if it is one."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:  # the exponent is out of all bounds
+        return None
+    if number and number.adjusted() >= len(str(LARGEST_INTEGER)):
+        return None  # before it is written out: an exponent may ask for gigabytes
+    whole = int(number)
+    return whole if whole == number and -LARGEST_INTEGER - 1 <= whole <= LARGEST_INTEGER else None
+
+
+def _significant_digits(text: Column) -> Column:
+    """Count the digits of numbers without spaces and plus sign, from the first that is not 0."""
+    return pc.utf8_length(pc.replace_substring_regex(text, r"[eE].*$|^-?0*\.?0*|\.", ""))
+
+
+def _written(values: pa.Array) -> pa.Array:
+    """Write cells as they stand in a file, or as shortly as they can be written."""
+    trimmed = pc.utf8_trim_whitespace(pc.cast(values, pa.string()))
+    # the parser of numbers accepts no leading plus
+    return pc.replace_substring_regex(trimmed, PLUS, "")
+
+
+def _plain(column: Column) -> pa.Array:
+    """Give a column as one array of a type that every function here takes."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    wider = {pa.large_string(): pa.string(), pa.float16(): pa.float32()}
+    return array.cast(wider[array.type]) if array.type in wider else array
+
+
+def _all(array: Any) -> bool:
+    """Tell whether all cells that are not missing are true."""
+    return bool(pc.all(array).as_py())
+
+
+def _mask(array: pa.Array) -> Mask:
+    return np.asarray(pc.fill_null(array, False).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _int64(integers: pa.Array) -> Integers:
+    return np.array(pc.fill_null(integers, 0), dtype=np.int64)

@@ -1,0 +1,91 @@
+"""The section ``gate``: the limits that a release must meet, and whether a person reviews it."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from algorithms.errors import SpecError
+from algorithms.measures import MEASURES
+from expectations.request.fields import STRICT, Limit, Percentage
+
+
+class Ceilings(BaseModel):
+    """The largest values that may be published. There are no defaults: someone must choose.
+
+    Any other measure for which lower is better may be listed too; `microrelease measures` lists
+    them.
+    """
+
+    model_config = STRICT | ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Limit] = Field(init=False)
+
+    il: Percentage = Field(title="IL")
+    """Ceiling of the information loss, in per cent."""
+    dld: Percentage = Field(title="DLD")
+    """Ceiling of the distance-linkage disclosure, in per cent."""
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        _check_measures(self.__pydantic_extra__, "lower", "ceiling")
+        return self
+
+    @property
+    def all(self) -> dict[str, float]:
+        """Every ceiling, by the name of its measure."""
+        return {"il": self.il, "dld": self.dld, **self.__pydantic_extra__}
+
+
+class Floors(BaseModel):
+    """The smallest values that may be published, of any measure for which higher is better."""
+
+    model_config = STRICT | ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Limit] = Field(init=False)
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        _check_measures(self.__pydantic_extra__, "higher", "floor")
+        return self
+
+    @property
+    def all(self) -> dict[str, float]:
+        """Every floor, by the name of its measure."""
+        return dict(self.__pydantic_extra__)
+
+
+class ReviewSection(BaseModel):
+    """A person decides after the gate, before anything is published."""
+
+    model_config = STRICT
+
+    hours: float = Field(default=24.0, gt=0, le=24 * 14)
+    """How long a run waits for the decision; without a decision nothing is published."""
+
+
+class GateSection(BaseModel):
+    """The conditions under which a release is published."""
+
+    model_config = STRICT
+
+    ceilings: Ceilings
+    """Largest IL and DLD that may be published, and the same for any other measure."""
+    floors: Floors = Field(default_factory=Floors)
+    """Smallest l-diversity and the like that may be published; k is a floor already."""
+    review: ReviewSection | None = None
+    """If given, a release that passes the gate is published only after a reviewer has approved
+    it."""
+
+
+def _check_measures(names: Iterable[str], better: str, limit: str) -> None:
+    """Check that limits are set on measures that exist and can have such a limit."""
+    for name in names:
+        if name not in MEASURES:
+            near = difflib.get_close_matches(name, MEASURES, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`microrelease measures` lists them"
+            raise SpecError(f"no measure is called {name!r}; {hint}")
+        if MEASURES[name].better != better or name == "k":
+            reason = (
+                "set microaggregation.k" if name == "k" else f"{MEASURES[name].better} is better"
+            )
+            raise SpecError(f"{name!r} cannot have a {limit}: {reason}")

@@ -1,0 +1,79 @@
+"""Reads CSV files."""
+
+import codecs
+import csv
+import io
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from algorithms.errors import DataError
+from expectations.numbers import lossless
+from expectations.request.sections.source import SourceSection
+from expectations.request.spec import ReleaseSpec
+from tasks.sources.reader import Reader
+
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
+    """Read all columns as text; read those that are published unchanged as numbers if they are."""
+    source, columns = spec.source, spec.columns
+    try:
+        table = _all_text(content, source)
+    except (pa.ArrowException, UnicodeError, csv.Error, StopIteration):
+        raise DataError(
+            "the source must be a CSV file with as many fields in every line as in its header; it "
+            f"cannot be read with delimiter {source.delimiter!r} and encoding {source.encoding!r}: "
+            "correct the file, or source.delimiter and source.encoding"
+        ) from None
+    pointed = _swap_marks if source.decimal == "," else _unchanged
+    cells = []
+    for name, text in zip(table.column_names, table.columns, strict=True):
+        if name in columns.quasi_identifiers:
+            cells.append(pointed(text))
+        elif name in columns.untouched:
+            numbers = lossless(pointed(text))
+            cells.append(text if numbers is None else numbers)
+        else:
+            cells.append(text)
+    return pa.table(cells, names=table.column_names)
+
+
+def _all_text(content: bytes, source: SourceSection) -> pa.Table:
+    header, text = _header_and_text(content, source)
+    return pyarrow.csv.read_csv(
+        pa.BufferReader(text),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(header, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _header_and_text(content: bytes, source: SourceSection) -> tuple[list[str], bytes]:
+    """Read the first line that is not empty, and recode the whole file to UTF-8."""
+    if codecs.lookup(source.encoding).name in ("utf-8", "utf-8-sig"):
+        text = content.removeprefix(codecs.BOM_UTF8)
+    else:
+        text = content.decode(source.encoding).removeprefix(BYTE_ORDER_MARK).encode()
+    with io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines, delimiter=source.delimiter)
+        return next(row for row in rows if row), text
+
+
+def _swap_marks(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write a decimal comma as a point; a point becomes a comma, which is in no number."""
+    marked = pc.replace_substring(text, ".", "\0")
+    return pc.replace_substring(pc.replace_substring(marked, ",", "."), "\0", ",")
+
+
+def _unchanged(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    return text
+
+
+READER = Reader("a CSV file", is_text=True, read=read)
