@@ -157,12 +157,12 @@ def test_no_k_below_that_of_the_spec_is_recommended(request_of: Request, limited
 
 
 def test_a_choice_below_the_k_of_the_spec_is_measured_and_marked(request_of: Request) -> None:
-    frame, data, spec = table_of(request_of)
-    found = try_choice(frame, data, spec, MicroaggregationSection(method="mdav", k=2))
+    table, spec = table_of(request_of)
+    found = try_choice(table, spec, MicroaggregationSection(method="mdav", k=2))
     assert found.below
     assert found.evaluation is not None
     assert not found.admissible
-    assert not try_choice(frame, data, spec, MicroaggregationSection(method="mdav", k=3)).below
+    assert not try_choice(table, spec, MicroaggregationSection(method="mdav", k=3)).below
 
 
 def test_a_map_warns_of_limits_that_can_never_refuse(request_of: Request) -> None:

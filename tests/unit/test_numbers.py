@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from algorithms.attributes import Number
 from algorithms.errors import DataError
 from algorithms.rounding.centroids import decimal_centroids, integer_centroids, to_places
 from algorithms.rounding.grid import grid_of
@@ -156,12 +157,17 @@ def release_text(request_of: Request, **sections: Any) -> list[str]:
     return (publication.folder / "data.csv").read_text(encoding="utf-8").splitlines()
 
 
+def places_of_sales(request_of: Request, **sections: Any) -> int | None:
+    _, sales = candidate(request_of, **sections)[0].attributes
+    assert isinstance(sales, Number)
+    return sales.places
+
+
 def test_averages_are_published_with_the_decimals_of_the_source(request_of: Request) -> None:
     sales = [5.1, 5.62, 6.2, 90.11, 91.25, 95.5, 99.0]
     rows = [f"{i},z,{i // 3},{value}," for i, value in enumerate(sales)]
     request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
-    spec = candidate(request_of)[2]
-    assert spec.columns.decimals == {"sales": 2}
+    assert places_of_sales(request_of) == 2
     published = {line.split(",")[2] for line in release_text(request_of)[1:]}
     assert published == {"5.64", "93.97"}
     folder = request_of.public / "small" / "2026-Q3"
@@ -170,17 +176,16 @@ def test_averages_are_published_with_the_decimals_of_the_source(request_of: Requ
 
 
 def test_declared_decimals_come_before_those_of_the_source(request_of: Request) -> None:
-    assert candidate(request_of)[2].columns.decimals == {"sales": 1}
-    spec = candidate(request_of, columns={"decimals": {"sales": 3}})[2]
-    assert spec.columns.decimals == {"sales": 3}
+    assert places_of_sales(request_of) == 1
+    assert places_of_sales(request_of, columns={"decimals": {"sales": 3}}) == 3
 
 
 def test_a_source_with_all_digits_is_published_with_all_digits(request_of: Request) -> None:
     content = request_of.source.read_text(encoding="utf-8").replace("10.5", "10.123456789012345")
     request_of.source.write_text(content, encoding="utf-8")
-    masked, _, spec, _ = candidate(request_of)
-    assert spec.columns.decimals == {}
-    assert not numbers.has_places(pa.array(masked["sales"]), 10).all()
+    assert places_of_sales(request_of) is None
+    masked = candidate(request_of)[0]
+    assert not numbers.has_places(pa.array(masked.keys[1]), 10).all()
 
 
 def test_large_whole_numbers_are_published_to_the_last_digit(request_of: Request) -> None:
