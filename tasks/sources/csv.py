@@ -18,8 +18,8 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
-    """Read all columns as text; read those that are published unchanged as numbers if they are."""
-    source, columns = spec.source, spec.columns
+    """Read a CSV file as text; columns published unchanged become numbers if that loses nothing."""
+    source = spec.source
     try:
         table = _all_text(content, source)
     except (pa.ArrowException, UnicodeError, csv.Error, StopIteration):
@@ -28,17 +28,17 @@ def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
             f"cannot be read with delimiter {source.delimiter!r} and encoding {source.encoding!r}: "
             "correct the file, or source.delimiter and source.encoding"
         ) from None
-    pointed = _swap_marks if source.decimal == "," else _unchanged
-    cells = []
-    for name, text in zip(table.column_names, table.columns, strict=True):
-        if name in columns.quasi_identifiers:
-            cells.append(pointed(text))
-        elif name in columns.untouched:
-            numbers = lossless(pointed(text))
-            cells.append(text if numbers is None else numbers)
-        else:
-            cells.append(text)
-    return pa.table(cells, names=table.column_names)
+    named = zip(table.column_names, table.columns, strict=True)
+    return pa.table([_column(name, text, spec) for name, text in named], names=table.column_names)
+
+
+def _column(name: str, text: pa.ChunkedArray, spec: ReleaseSpec) -> pa.ChunkedArray:
+    """Write a key with a decimal point; read a column that is published unchanged, if safe."""
+    pointed = _swap_marks(text) if spec.source.decimal == "," else text
+    if name in spec.columns.quasi_identifiers:
+        return pointed
+    numbers = lossless(pointed) if name in spec.columns.untouched else None
+    return text if numbers is None else numbers
 
 
 def _all_text(content: bytes, source: SourceSection) -> pa.Table:
@@ -70,10 +70,6 @@ def _swap_marks(text: pa.ChunkedArray) -> pa.ChunkedArray:
     """Write a decimal comma as a point; a point becomes a comma, which is in no number."""
     marked = pc.replace_substring(text, ".", "\0")
     return pc.replace_substring(pc.replace_substring(marked, ",", "."), "\0", ",")
-
-
-def _unchanged(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    return text
 
 
 READER = Reader("a CSV file", is_text=True, read=read)
