@@ -22,6 +22,7 @@ from tasks.explore.cell import Cell, choices, recommendation
 from tasks.explore.outputs import write_map
 from tasks.explore.workers import Workers, working
 from tasks.ingest import ingest
+from tasks.listening import listener
 from tasks.reporting.artefacts import show_map
 from tasks.stage import guarded, stage
 from tasks.standardise import standardise
@@ -35,10 +36,6 @@ map_folder: ContextVar[Path | None] = ContextVar("map_folder", default=None)
 """Where the command line has the map written; a parameter of a run cannot say so. By default it is
 a folder of the register."""
 
-Observer = Callable[[Cell, int], None]
-"""Told of every cell that is done, and how many there are."""
-
-observers: list[Observer] = []
 outcomes: list[Callable[[list[Cell], ReleaseError | None], None]] = []
 """Told of all cells, or what went wrong."""
 
@@ -47,8 +44,7 @@ outcomes: list[Callable[[list[Cell], ReleaseError | None], None]] = []
 def try_choice(workers: Workers, choice: Microaggregation, cells: int) -> Cell:
     """Try one choice in a process of its own."""
     cell = workers.run(choice)
-    for observer in observers:
-        observer(cell, cells)
+    listener().cell_measured(cell, cells)
     return cell
 
 

@@ -6,7 +6,8 @@ from algorithms.microaggregation.partition import partition
 from algorithms.microaggregation.recut import recut
 from algorithms.types import Order, Partition
 from expectations.request.spec import Microaggregation
-from tasks.stage import stage, watchers
+from tasks.listening import listener
+from tasks.stage import stage
 from tasks.standardise import Standardised
 
 
@@ -45,5 +46,4 @@ def _group(data: Standardised, spec: Microaggregation, path: Order | None) -> Pa
 
 
 def _tell(_made: int, share: float) -> None:
-    for watcher in watchers:
-        watcher(share)
+    listener().searched(share)

@@ -2,8 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -11,6 +10,7 @@ from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
 
 from algorithms.errors import ContractError, ReleaseError, StorageError
+from tasks.listening import listener
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -21,32 +21,6 @@ CONFIDENTIAL: dict[str, Any] = {
     "cache_policy": NO_CACHE,
     "log_prints": False,
 }
-
-Listener = Callable[[str, float | None], None]
-"""Told the name of a stage when it starts, and its seconds when it has ended."""
-
-listeners: list[Listener] = []
-
-watchers: list[Callable[[float], None]] = []
-"""Told what share of its budget a search has spent, while it runs."""
-
-
-@contextmanager
-def heard(
-    listener: Listener | None = None, watcher: Callable[[float], None] | None = None
-) -> Iterator[None]:
-    """Let someone hear of stages and searches for a while."""
-    if listener is not None:
-        listeners.append(listener)
-    if watcher is not None:
-        watchers.append(watcher)
-    try:
-        yield
-    finally:
-        if listener is not None:
-            listeners.remove(listener)
-        if watcher is not None:
-            watchers.remove(watcher)
 
 
 def stage(
@@ -80,16 +54,14 @@ def stage(
 
 
 def announced(name: str, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Tell the listeners when a stage starts, and how long it took if it passed."""
+    """Report when a stage starts, and how long it took if it succeeded."""
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         started = time.monotonic()
-        for listener in listeners:
-            listener(name, None)
+        listener().stage_started(name)
         result = function(*args, **kwargs)
-        for listener in listeners:
-            listener(name, time.monotonic() - started)
+        listener().stage_ended(name, time.monotonic() - started)
         return result
 
     return call

@@ -7,7 +7,7 @@ import getpass
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from expectations.request.named import NamedSpec
     from expectations.request.spec import ReleaseSpec
     from flows.outcome import Outcome
-    from tasks.stage import Listener
+    from tasks.listening import Listener
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,10 +28,10 @@ def run(options: argparse.Namespace) -> int:
     spec = _settled(options)
     display.warnings(spec.warnings)
     _quieten_prefect()
-    with display.stages(spec) as (listener, watcher), _asked(options) as named:
+    with display.stages(spec) as listener, _asked(options) as named:
         from flows.release import release
 
-        with _listening(listener, watcher) as outcomes, _prefect_faults_in_words():
+        with _listening(listener) as outcomes, _prefect_faults_in_words():
             release(
                 named,
                 dry_run=options.dry_run,
@@ -80,17 +80,15 @@ def _settled(options: argparse.Namespace) -> ReleaseSpec:
 
 
 @contextmanager
-def _listening(
-    listener: Listener | None = None, watcher: Callable[[float], None] | None = None
-) -> Iterator[list[Outcome]]:
+def _listening(listener: Listener | None = None) -> Iterator[list[Outcome]]:
     """Hear of stages, of how far a search is, and of how the run ended."""
     from flows.outcome import observers
-    from tasks.stage import heard
+    from tasks.listening import Listener, listening
 
     outcomes: list[Outcome] = []
     observers.append(outcomes.append)
     try:
-        with heard(listener, watcher):
+        with listening(listener or Listener()):
             yield outcomes
     finally:
         observers.pop()
@@ -124,18 +122,17 @@ def explore(options: argparse.Namespace) -> int:
         raise SpecError(f"{str(options.choose)!r} must not be overwritten; choose another name")
     folder = options.folder or Path("-".join((*spec.release.folder.parts, "map")))
     _quieten_prefect()
-    with display.cells(spec) as (listener, observer):
-        from flows.explore import explore, map_folder, observers, outcomes
+    with display.cells(spec) as listener:
+        from flows.explore import explore, map_folder, outcomes
         from tasks.explore.cell import Cell, recommendation
         from tasks.explore.outputs import PAGE, write_choice
-        from tasks.stage import heard
+        from tasks.listening import listening
 
         found: list[tuple[list[Cell], ReleaseError | None]] = []
-        observers.append(observer)
         outcomes.append(lambda cells, error: found.append((cells, error)))
         chosen = map_folder.set(folder.absolute())
         try:
-            with heard(listener), _asked(options) as named, _prefect_faults_in_words():
+            with listening(listener), _asked(options) as named, _prefect_faults_in_words():
                 explore(
                     named,
                     methods=options.methods,
@@ -147,7 +144,6 @@ def explore(options: argparse.Namespace) -> int:
                 )
         finally:
             map_folder.reset(chosen)
-            observers.pop()
             outcomes.pop()
     if not found:
         raise ReleaseError("Prefect ended the run before its first stage; see its log")

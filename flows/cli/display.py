@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     # types only: what is imported here would be waited for by `microrelease --help`
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from algorithms.errors import ReleaseError
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
     from expectations.gate import Verdict
     from expectations.request.spec import ReleaseSpec
     from flows.operation.status import Status
-    from tasks.explore.cell import Cell
+    from tasks.listening import Listener
     from tasks.publish import Candidate
-    from tasks.stage import Listener
     from tasks.store.audit import Audit
     from tasks.store.history import Past
 
@@ -52,7 +50,7 @@ def fault(error: ReleaseError) -> None:
 
 
 @contextmanager
-def stages(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[float], None]]]:
+def stages(spec: ReleaseSpec) -> Iterator[Listener]:
     """Show each stage while it runs, how far a search is, and the seconds of what has passed."""
     console = Console(highlight=False)
     how = spec.microaggregation
@@ -67,30 +65,13 @@ def stages(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[float], None
         transient=True,
         disable=not console.is_terminal,
     ) as progress:
-        started = time.monotonic()
-        bar = progress.add_task("starting Prefect", total=None)
-        begun = False
-        running = ""
+        from flows.cli.listeners import StageListener
 
-        def listener(name: str, seconds: float | None) -> None:
-            nonlocal begun, running
-            running = name
-            if not begun:
-                progress.console.print(f"  {'start':<16}{time.monotonic() - started:8.2f} s")
-                begun = True
-            if seconds is None:
-                progress.reset(bar, description=name)
-            else:
-                progress.console.print(f"  {name:<16}{seconds:8.2f} s")
-
-        def watcher(share: float) -> None:
-            progress.update(bar, description=f"{running}: {share:.0%} of the search")
-
-        yield listener, watcher
+        yield StageListener(progress)
 
 
 @contextmanager
-def cells(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[Cell, int], None]]]:
+def cells(spec: ReleaseSpec) -> Iterator[Listener]:
     """Show how many choices were tried, and each that is done."""
     console = Console(highlight=False)
     console.print(f"[bold]{spec.release.name}[/] {spec.release.folder.name}: exploring")
@@ -105,25 +86,9 @@ def cells(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[Cell, int], N
         transient=True,
         disable=not console.is_terminal,
     ) as progress:
-        bar = progress.add_task("starting Prefect", total=None)
+        from flows.cli.listeners import CellListener
 
-        def listener(name: str, seconds: float | None) -> None:
-            if seconds is None and name != "try":
-                progress.update(bar, description=name)
-
-        def observer(cell: Cell, total: int) -> None:
-            progress.update(bar, description="trying choices", total=total, advance=1)
-            shown = (
-                cell.fault
-                if cell.evaluation is None
-                else f"IL {cell.measure('il'):8.4f} %   DLD {cell.measure('dld'):8.4f} %   "
-                + ("within limits" if cell.admissible else "")
-            )
-            progress.console.print(
-                f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(shown)}".rstrip(), soft_wrap=True
-            )
-
-        yield listener, observer
+        yield CellListener(progress)
     console.print()
 
 

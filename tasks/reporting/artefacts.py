@@ -23,7 +23,7 @@ from expectations.request.named import Change
 from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, recommendation
 from tasks.explore.table import rows_of
-from tasks.stage import heard
+from tasks.listening import Listener, listening
 from tasks.store.audit import Audit
 from tasks.store.history import MOST_PERIODS, Past, history, latest
 from tasks.store.register import REPORT
@@ -46,30 +46,45 @@ def harmless() -> Iterator[None]:
 @contextmanager
 def progress(dataset: str) -> Iterator[None]:
     """Show how far a release has come, stage by stage, and within a search."""
-    shown: Any = None
-    done, told = 0, 0.0
+    artefact: Any = None
     with harmless():
-        shown = create_progress_artifact(
+        artefact = create_progress_artifact(
             progress=0.0, key=f"release-progress-{dataset}", description=f"Release of {dataset}"
         )
-
-    def show(share: float) -> None:
-        nonlocal told
-        percent = round(100.0 * (done + share) / len(STAGES), 1)
-        # each call costs the server some milliseconds
-        if shown is not None and (share in (0.0, 1.0) or percent >= told + 1.0):
-            told = percent
-            with harmless():
-                update_progress_artifact(shown, progress=percent)
-
-    def listener(name: str, seconds: float | None) -> None:
-        nonlocal done
-        if name in STAGES:
-            done = STAGES.index(name)
-            show(0.0 if seconds is None else 1.0)
-
-    with heard(listener, show):
+    if artefact is None:
         yield
+        return
+    with listening(_Progress(artefact)):
+        yield
+
+
+class _Progress(Listener):
+    """Keeps a progress artefact up to date."""
+
+    def __init__(self, artefact: Any) -> None:
+        self._artefact = artefact
+        self._stage = 0
+        self._percent = 0.0
+
+    def stage_started(self, name: str) -> None:
+        if name in STAGES:
+            self._stage = STAGES.index(name)
+            self._show(0.0)
+
+    def stage_ended(self, name: str, seconds: float) -> None:  # noqa: ARG002
+        if name in STAGES:
+            self._show(1.0)
+
+    def searched(self, share: float) -> None:
+        self._show(share)
+
+    def _show(self, share: float) -> None:
+        percent = round(100.0 * (self._stage + share) / len(STAGES), 1)
+        # each call costs the server some milliseconds
+        if share in (0.0, 1.0) or percent >= self._percent + 1.0:
+            self._percent = percent
+            with harmless():
+                update_progress_artifact(self._artefact, progress=percent)
 
 
 def show_measures(spec: ReleaseSpec, sentence: str, verdicts: Sequence[Verdict]) -> None:

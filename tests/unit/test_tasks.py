@@ -15,10 +15,11 @@ from algorithms.types import Partition
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
 from tasks.judge import judge
+from tasks.listening import Listener, listening
 from tasks.microaggregate import microaggregate
 from tasks.order import order
 from tasks.round_integers import round_integers
-from tasks.stage import CONFIDENTIAL, announced, guarded, listeners, stage, watchers
+from tasks.stage import CONFIDENTIAL, announced, guarded, stage
 from tasks.standardise import standardise
 from tasks.validate import validate
 from tests.conftest import Request
@@ -261,15 +262,17 @@ def test_refining_never_loses_more_of_what_is_published(request_of: Request) -> 
     rows = [f"{i},z,{rng.integers(9)},{rng.normal():.3f}," for i in range(60)]
     request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
     shares: list[float] = []
-    watchers.append(shares.append)
-    try:
+
+    class Shares(Listener):
+        def searched(self, share: float) -> None:
+            shares.append(share)
+
+    with listening(Shares()):
         *_, before = masked_table(request_of, microaggregation={"method": "mdav_generic"})
         *_, after = masked_table(
             request_of,
             microaggregation={"method": "mdav_generic", "refine": {"iterations": 50}},
         )
-    finally:
-        watchers.remove(shares.append)
     assert after.measures["il"] < before.measures["il"]
     assert shares[-1] == 1.0
 
@@ -364,15 +367,27 @@ def test_a_full_disk_is_told_from_an_error_of_ours() -> None:
         guarded("trip", trip)()
 
 
-def test_listeners_hear_of_stages() -> None:
-    heard: list[tuple[str, bool]] = []
+class Recorder(Listener):
+    """Keeps the reports of stages."""
 
-    def listener(name: str, seconds: float | None) -> None:
-        heard.append((name, seconds is None))
+    def __init__(self) -> None:
+        self.reports: list[str] = []
 
-    listeners.append(listener)
-    try:
-        assert announced("think", lambda: 42)() == 42
-    finally:
-        listeners.remove(listener)
-    assert heard == [("think", True), ("think", False)]
+    def stage_started(self, name: str) -> None:
+        self.reports.append(f"{name} started")
+
+    def stage_ended(self, name: str, seconds: float) -> None:
+        assert seconds >= 0.0
+        self.reports.append(f"{name} ended")
+
+
+def test_listeners_hear_of_stages_beside_each_other() -> None:
+    outer, inner = Recorder(), Recorder()
+    think = announced("think", lambda: 42)
+    with listening(outer):
+        with listening(inner):
+            assert think() == 42
+        assert think() == 42
+    assert think() == 42
+    assert inner.reports == ["think started", "think ended"]
+    assert outer.reports == inner.reports * 2
