@@ -15,6 +15,14 @@ from tasks.listening import listener
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
+RELEASE_STAGES = (
+    "ingest", "validate", "standardise", "order", "microaggregate", "round_integers", "evaluate",
+    "profile", "judge", "seal", "decide", "publish",
+)  # fmt: skip
+"""The stages of a release in their order, as the Prefect UI and the command line name them."""
+STAGES = (*RELEASE_STAGES, "try", "verify")
+"""All stages: those of a release, of an exploration and of an audit."""
+
 # By default Prefect hashes every input, and one setting more would pickle microdata to disk.
 CONFIDENTIAL: dict[str, Any] = {
     "persist_result": False,
@@ -35,11 +43,18 @@ def stage(
     Parameters
     ----------
     name : str
-        The verb of the stage, as shown in the UI.
+        One of `STAGES`, as shown in the UI.
     retries : int
         How often to try again when a file could not be read or written. Nothing else is retried:
         arithmetic that failed once fails again.
+
+    Raises
+    ------
+    ContractError
+        If there is no such stage.
     """
+    if name not in STAGES:
+        raise ContractError(f"a stage must be listed in STAGES; {name!r} is not")
 
     def decorate(function: Callable[Parameters, Result]) -> Task[Parameters, Result]:
         return task(

@@ -24,14 +24,10 @@ from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, recommendation
 from tasks.explore.table import rows_of
 from tasks.listening import Listener, listening
+from tasks.stage import RELEASE_STAGES
 from tasks.store.audit import Audit
 from tasks.store.history import MOST_PERIODS, Past, history, latest
 from tasks.store.register import REPORT
-
-STAGES = (
-    "ingest", "validate", "standardise", "order", "microaggregate", "round_integers", "evaluate",
-    "profile", "judge", "seal", "decide", "publish",
-)  # fmt: skip
 
 
 @contextmanager
@@ -67,19 +63,19 @@ class _Progress(Listener):
         self._percent = 0.0
 
     def stage_started(self, name: str) -> None:
-        if name in STAGES:
-            self._stage = STAGES.index(name)
+        if name in RELEASE_STAGES:
+            self._stage = RELEASE_STAGES.index(name)
             self._show(0.0)
 
     def stage_ended(self, name: str, seconds: float) -> None:  # noqa: ARG002
-        if name in STAGES:
+        if name in RELEASE_STAGES:
             self._show(1.0)
 
     def searched(self, share: float) -> None:
         self._show(share)
 
     def _show(self, share: float) -> None:
-        percent = round(100.0 * (self._stage + share) / len(STAGES), 1)
+        percent = round(100.0 * (self._stage + share) / len(RELEASE_STAGES), 1)
         # each call costs the server some milliseconds
         if share in (0.0, 1.0) or percent >= self._percent + 1.0:
             self._percent = percent

@@ -334,14 +334,19 @@ def test_a_stage_neither_persists_nor_hashes() -> None:
     assert ingest.log_prints is False
 
 
+def test_a_stage_that_is_not_listed_cannot_be_made() -> None:
+    with pytest.raises(ContractError, match="'trip' is not"):
+        stage(name="trip")
+
+
 def test_an_exception_is_reduced_to_stage_type_and_place() -> None:
-    @stage(name="trip")
+    @stage(name="judge")
     def trip(value: str) -> None:
         raise ValueError(f"could not convert {value}")
 
     with pytest.raises(ContractError) as raised:
         trip.fn("SECRET")
-    assert str(raised.value).startswith("trip failed: ValueError at test_tasks.py:")
+    assert str(raised.value).startswith("judge failed: ValueError at test_tasks.py:")
     assert raised.value.__cause__ is None
     assert raised.value.__context__ is None
 
