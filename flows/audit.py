@@ -14,6 +14,7 @@ from algorithms.errors import IntegrityError, ReleaseError, SpecError
 from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
 from flows.notify import tell_of
+from flows.states import VERIFIED, state_name
 from tasks.reporting.artefacts import harmless, show_audit, show_head, witness_key
 from tasks.stage import guarded, stage
 from tasks.store.audit import Audit
@@ -41,7 +42,7 @@ def audit(registers: list[Path] | None = None) -> State[None]:
         try:
             registers, faulty = guarded("audit", known_registers)()
         except ReleaseError as error:
-            return Failed(name=error.state_name, message=str(error))
+            return Failed(name=state_name(error), message=str(error))
         errors += faulty
     found: dict[Path, Audit] = {}
     for register in registers:
@@ -56,13 +57,13 @@ def audit(registers: list[Path] | None = None) -> State[None]:
         show_audit(found)
     if errors:
         worst = next((one for one in errors if isinstance(one, IntegrityError)), errors[0])
-        return Failed(name=worst.state_name, message="; ".join(map(str, errors)))
+        return Failed(name=state_name(worst), message="; ".join(map(str, errors)))
     for register, one in found.items():
         with harmless():
             show_head(register, one.lines, one.head)
     verified = sum(len(one.verified) for one in found.values())
     return Completed(
-        name="Verified", message=f"{verified} releases in {len(found)} registers are as published"
+        name=VERIFIED, message=f"{verified} releases in {len(found)} registers are as published"
     )
 
 

@@ -18,6 +18,7 @@ from expectations.request.spec import Microaggregation, ReleaseSpec
 from flows.alone import end_with_worker
 from flows.notify import tell_of
 from flows.release import due, run_name
+from flows.states import EXPLORED, state_name
 from tasks.explore.cell import Cell, choices, recommendation
 from tasks.explore.outputs import write_map
 from tasks.explore.workers import Workers, working
@@ -96,10 +97,10 @@ def explore(
     except ReleaseError as error:
         for told in outcomes:
             told(cells, error)
-        return Failed(name=error.state_name, message=str(error))
+        return Failed(name=state_name(error), message=str(error))
     for told in outcomes:
         told(cells, None)
-    return Completed(name="Explored", message=recommendation(cells, settled))
+    return Completed(name=EXPLORED, message=recommendation(cells, settled))
 
 
 def _ks(spec: ReleaseSpec) -> list[int]:

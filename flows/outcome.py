@@ -15,6 +15,7 @@ from algorithms.evaluation import Evaluation
 from algorithms.profile import Profile
 from expectations.gate import Verdict
 from expectations.request.spec import ReleaseSpec
+from flows.states import state_name
 from tasks.publish import Candidate, Publication
 from tasks.reporting.artefacts import (
     harmless,
@@ -94,7 +95,7 @@ class Outcome:
                 told = json.loads(self.manifest.read_bytes())
         if self.evaluation is not None:
             told = {**told, "certificate": self.evaluation.certificate}
-        heading = self.error.state_name if self.error else name
+        heading = state_name(self.error) if self.error else name
         with harmless():
             show_measures(self.spec, self.sentence, self.verdicts)
         with harmless():
@@ -114,7 +115,7 @@ class Outcome:
     def state(self, name: str) -> State[None]:
         """Give the state in which the run ends: as ``name`` says if nothing went wrong."""
         if self.error is not None:
-            return Failed(name=self.error.state_name, message=self.sentence)
+            return Failed(name=state_name(self.error), message=self.sentence)
         return Completed(name=name, message=self.sentence)
 
 

@@ -18,6 +18,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from flows.states import state_name
+
 if TYPE_CHECKING:
     # types only: what is imported here would be waited for by `microrelease --help`
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,7 +48,7 @@ def fault(error: ReleaseError) -> None:
     """Print what went wrong, each fault on a line of its own."""
     console = Console(highlight=False, soft_wrap=True, stderr=True)
     for line in str(error).splitlines():
-        console.print(f"[bold red]{error.state_name.lower()}:[/] {escape(line)}")
+        console.print(f"[bold red]{state_name(error).lower()}:[/] {escape(line)}")
 
 
 @contextmanager
@@ -235,4 +237,4 @@ def status(found: Status, url: str) -> None:
         Console(highlight=False).print()
         Console(highlight=False).print(table)
     for error in found.faults:
-        say(f"{error.state_name.lower()}: {error}")
+        say(f"{state_name(error).lower()}: {error}")

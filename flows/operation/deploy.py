@@ -19,30 +19,19 @@ from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import get_current_settings
 
-from algorithms import errors
 from algorithms.errors import ReleaseError, SpecError
 from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
 from flows.operation.installation import FILE, POOL, ROOT
+from flows.states import APPROVED, ERRORS, EXPLORED, PUBLISHED, SEALED, VERIFIED
 
 FLOWS = ("release", "explore", "audit", "approve")
 MAY_PAUSE = "release"
 """The flow whose runs may wait for a reviewer."""
-GOOD = ("Completed", "Published", "Approved", "Sealed", "Explored", "Verified")
+GOOD = ("Completed", PUBLISHED, APPROVED, SEALED, EXPLORED, VERIFIED)
 AGAIN = ("Scheduled", "AwaitingRetry", "Pending")
 """States of a run that is repeated; a process that sends heartbeats comes after them."""
-BAD = (
-    "Failed",
-    "TimedOut",
-    *sorted(
-        {
-            error.state_name
-            for error in vars(errors).values()
-            if isinstance(error, type) and issubclass(error, ReleaseError)
-        }
-        - {"Failed"}
-    ),
-)
+BAD = ("Failed", "TimedOut", *sorted(set(ERRORS.values()) - {"Failed"}))
 # without `env` here: Prefect would merge that of a run into it
 JOB = {
     "job_configuration": {"stream_output": True},
