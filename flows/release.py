@@ -8,7 +8,7 @@ from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
 from algorithms.errors import RefusedError, RejectedError, ReleaseError
-from expectations.gate import verdicts
+from expectations.gate import Verdicts
 from expectations.request.named import NamedSpec, Settled, settle
 from expectations.request.spec import ReleaseSpec
 from flows.alone import alone, deciding, end_with_worker
@@ -152,13 +152,14 @@ def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> 
     get_run_logger().info("%s", evaluation)
 
     outcome.evaluation = evaluation
-    outcome.verdicts = verdicts(evaluation, spec.gate, spec.microaggregation.k)
+    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
+    outcome.verdicts = verdicts.each
     record["evaluation"] = asdict(evaluation)
     record["gate"] = [asdict(verdict) for verdict in outcome.verdicts]
     record["expectations"] = [asdict(finding) for finding in table.findings]
     if not dry_run:
         outcome.profile = profile(table.frame, masked, spec)
-    judgement = judge(table.frame, masked, evaluation, spec)
+    judgement = judge(table.frame, masked, verdicts, spec)
     record["expectations"] += [asdict(finding) for finding in judgement.findings]
     if dry_run:
         outcome.sentence = "approved; a dry run publishes and records nothing"

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from algorithms.errors import ContractError
-from algorithms.evaluation import Evaluation
 from expectations.digest import digest_of
-from expectations.gate import Approval
+from expectations.gate import Approval, Verdicts
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import Finding, require
 from tasks.stage import stage
@@ -15,7 +14,7 @@ from tasks.stage import stage
 
 @dataclass(frozen=True)
 class Judgement:
-    """Leave to publish, and what was checked on the way."""
+    """Permission to publish, and the rules that were checked for it."""
 
     approval: Approval
     findings: tuple[Finding, ...]
@@ -23,10 +22,10 @@ class Judgement:
 
 @stage(name="judge")
 def judge(
-    original: pd.DataFrame, masked: pd.DataFrame, evaluation: Evaluation, spec: ReleaseSpec
+    original: pd.DataFrame, masked: pd.DataFrame, verdicts: Verdicts, spec: ReleaseSpec
 ) -> Judgement:
-    """Hold the measures against their ceilings, then the table against the output suite."""
+    """Refuse a table that failed a verdict; then check it against the output suite."""
     from expectations.suites.output_suite import output_suite
 
-    approval = Approval(evaluation, spec.gate, spec.microaggregation.k, digest_of(masked))
+    approval = Approval(verdicts, digest_of(masked))
     return Judgement(approval, require(output_suite(spec, original), masked, ContractError))

@@ -221,7 +221,7 @@ def _carried_over(sealed: Manifest) -> dict[str, Any]:
 def _check_approved(masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec) -> None:
     if digest_of(masked) != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
-    if (approval.gate, approval.k) != (spec.gate, spec.microaggregation.k):
+    if (approval.verdicts.gate, approval.verdicts.k) != (spec.gate, spec.microaggregation.k):
         raise ContractError("an approval must be for the gate and the k of the spec; got another")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from prefect.client.schemas.objects import State
 
-from expectations.gate import Approval
+from expectations.gate import Approval, Verdicts
 from expectations.request.named import Changes, at_hand
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
@@ -28,14 +28,19 @@ Candidate = tuple[pd.DataFrame, Approval, ReleaseSpec, dict[str, Any]]
 
 def candidate(request_of: Request, **sections: Any) -> Candidate:
     """Do everything that comes before publication."""
-    spec = request_of.load(**sections)
+    return approved(request_of.load(**sections))
+
+
+def approved(spec: ReleaseSpec) -> Candidate:
+    """Take the table of a spec through all stages up to its approval."""
     validated = validate.fn(ingest.fn(spec).frame, spec)
     table, spec = validated.frame, validated.spec
     data = standardise.fn(table, spec.columns)
-    groups = microaggregate.fn(data, spec.microaggregation)
+    groups = microaggregate.fn(data, spec.microaggregation, order.fn(data, spec.microaggregation))
     masked = round_integers.fn(table, groups, spec.columns)
     measured = evaluate.fn(table, masked, groups, spec)
-    approval = judge.fn(table, masked, measured, spec).approval
+    verdicts = Verdicts(measured, spec.gate, spec.microaggregation.k)
+    approval = judge.fn(table, masked, verdicts, spec).approval
     content = spec.model_dump(mode="json")
     record = {"release": content["release"], "spec": content, "started_by": "Ana"}
     return masked, approval, spec, record
@@ -59,16 +64,8 @@ def folder_of(request_of: Request) -> Path:
 
 def publish_all(request_of: Request, **sections: Any) -> Path:
     """Publish a spec without Prefect, through a review if it asks for one."""
-    spec = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
-    validated = validate.fn(ingest.fn(spec).frame, spec)
-    table, spec = validated.frame, validated.spec
-    data = standardise.fn(table, spec.columns)
-    groups = microaggregate.fn(data, spec.microaggregation, order.fn(data, spec.microaggregation))
-    masked = round_integers.fn(table, groups, spec.columns)
-    measured = evaluate.fn(table, masked, groups, spec)
-    approval = judge.fn(table, masked, measured, spec).approval
-    content = spec.model_dump(mode="json")
-    record = {"release": content["release"], "spec": content, "started_by": "Ana"}
+    settled = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
+    masked, approval, spec, record = approved(settled)
     if spec.gate.review is None:
         return publish.fn(masked, approval, spec, record).folder
     held = seal.fn(masked, approval, spec, record)

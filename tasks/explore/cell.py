@@ -11,7 +11,7 @@ from algorithms.errors import SpecError
 from algorithms.evaluation import Evaluation
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
-from expectations.gate import Verdict, verdicts
+from expectations.gate import Verdict, Verdicts
 from expectations.request.spec import Microaggregation, ReleaseSpec
 from tasks.evaluate import evaluate
 from tasks.microaggregate import microaggregate
@@ -109,8 +109,8 @@ def try_choice(
     partitions = microaggregate.fn(data, choice, paths)
     masked = round_integers.fn(frame, partitions, spec.columns)
     evaluation = evaluate.fn(frame, masked, partitions, chosen)
-    limits = verdicts(evaluation, spec.gate, max(choice.k, least))
-    return Cell(choice, evaluation, limits, below=choice.k < least)
+    limits = Verdicts(evaluation, spec.gate, max(choice.k, least))
+    return Cell(choice, evaluation, limits.each, below=choice.k < least)
 
 
 def best(cells: Sequence[Cell]) -> Cell | None:

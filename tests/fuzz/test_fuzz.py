@@ -18,7 +18,7 @@ from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.digest import digest_of
-from expectations.gate import Approval
+from expectations.gate import Approval, Verdicts
 from expectations.request.spec_file import load
 from expectations.suites.require import Finding, require
 from flows.cli.app import main
@@ -146,8 +146,9 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     masked = round_integers.fn(table.frame, groups, spec.columns)
     evaluation = evaluate.fn(table.frame, masked, groups, spec)
     drawn = profile.fn(table.frame, masked, spec)
-    approval = judge.fn(table.frame, masked, evaluation, spec).approval
-    assert approval == Approval(evaluation, spec.gate, spec.microaggregation.k, digest_of(masked))
+    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
+    approval = judge.fn(table.frame, masked, verdicts, spec).approval
+    assert approval == Approval(verdicts, digest_of(masked))
     if i % PUBLISHED_EVERY:
         return "approved"
     record = {"release": spec.release.model_dump(mode="json"), "evaluation": asdict(evaluation)}

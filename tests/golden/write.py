@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.errors import RejectedError
-from expectations.gate import verdicts
 from expectations.manifest import FORMAT
 from expectations.request.named import Changes, at_hand, settle
 from expectations.review import Decision
@@ -80,10 +79,7 @@ def attempt(
             "columns": len(source.frame.columns),
         },
         "evaluation": asdict(approval.evaluation),
-        "gate": [
-            asdict(verdict)
-            for verdict in verdicts(approval.evaluation, spec.gate, spec.microaggregation.k)
-        ],
+        "gate": [asdict(verdict) for verdict in approval.verdicts],
         "expectations": [asdict(finding) for finding in table.findings],
     }
     yield masked, approval, spec, record, profile.fn(table.frame, masked, spec)

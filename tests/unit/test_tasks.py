@@ -12,6 +12,7 @@ import pytest
 from algorithms.errors import ContractError, DataError, RefusedError, StorageError
 from algorithms.evaluation import Evaluation
 from algorithms.types import Partition
+from expectations.gate import Verdicts
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
 from tasks.judge import judge
@@ -196,6 +197,10 @@ def masked_table(
     return spec, table, masked, evaluate.fn(table, masked, groups, spec)
 
 
+def verdicts(found: Evaluation, spec: Any) -> Verdicts:
+    return Verdicts(found, spec.gate, spec.microaggregation.k)
+
+
 def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of: Request) -> None:
     _, table, masked, _ = masked_table(request_of)
     assert list(masked.columns) == ["zone", "staff", "sales", "score"]
@@ -299,7 +304,7 @@ def test_each_column_on_its_own_is_grouped_best_but_not_together(request_of: Req
         assert masked.groupby(name).size().min() >= 3
     assert found.measures["k"] < 3
     with pytest.raises(RefusedError, match="the smallest group must hold k=3 records"):
-        judge.fn(table, masked, found, spec)
+        judge.fn(table, masked, verdicts(found, spec), spec)
     assert "grouped on its own" in spec.warnings[0]
 
 
@@ -310,21 +315,23 @@ def test_one_column_on_its_own_is_all_there_is(request_of: Request) -> None:
         microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
     )
     assert not any("on its own" in warning for warning in spec.warnings)
-    assert judge.fn(table, masked, found, spec).approval.evaluation == found
+    assert judge.fn(table, masked, verdicts(found, spec), spec).approval.evaluation == found
 
 
 def test_only_a_table_within_its_ceilings_is_approved(request_of: Request) -> None:
     spec, table, masked, measured = masked_table(request_of)
-    assert judge.fn(table, masked, measured, spec).approval.evaluation == measured
+    assert judge.fn(table, masked, verdicts(measured, spec), spec).approval.evaluation == measured
     strict = request_of.load(gate={"ceilings": {"il": 0.0, "dld": 100.0}})
     with pytest.raises(RefusedError, match="IL is"):
-        judge.fn(table, masked, measured, strict)
+        judge.fn(table, masked, verdicts(measured, strict), strict)
 
 
 def test_a_table_that_breaks_a_promise_is_not_approved(request_of: Request) -> None:
     spec, table, masked, measured = masked_table(request_of)
     with pytest.raises(ContractError, match="'score' must be untouched"):
-        judge.fn(table, masked.assign(score=masked["score"].fillna(5)), measured, spec)
+        judge.fn(
+            table, masked.assign(score=masked["score"].fillna(5)), verdicts(measured, spec), spec
+        )
 
 
 def test_a_stage_neither_persists_nor_hashes() -> None:
