@@ -1,13 +1,11 @@
 """The map: methods, paths and k on one table, and nothing published."""
 
-from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
-from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
 
@@ -17,8 +15,8 @@ from expectations.request.named import NamedSpec, settle
 from expectations.request.spec import Microaggregation, ReleaseSpec
 from flows.alone import end_with_worker
 from flows.notify import tell_of
+from flows.outcome import Explored, state_of, stopped
 from flows.release import due, run_name
-from flows.states import EXPLORED, state_name
 from tasks.explore.cell import Cell, choices, recommendation
 from tasks.explore.outputs import write_map
 from tasks.explore.workers import Workers, working
@@ -36,9 +34,6 @@ LARGEST_COUNT = 64
 map_folder: ContextVar[Path | None] = ContextVar("map_folder", default=None)
 """Where the command line has the map written; a parameter of a run cannot say so. By default it is
 a folder of the register."""
-
-outcomes: list[Callable[[list[Cell], ReleaseError | None], None]] = []
-"""Told of all cells, or what went wrong."""
 
 
 @stage(name="try")
@@ -66,7 +61,7 @@ def explore(
     ks: list[int] | None = None,
     seconds: Annotated[float, Field(gt=0)] = 60.0,
     workers: Annotated[int, Field(ge=1, le=LARGEST_COUNT)] = 2,
-) -> State[None]:
+) -> State[Any]:
     """Measure methods, paths and k on one table; publish nothing.
 
     Args:
@@ -80,11 +75,10 @@ def explore(
         workers: choices that are tried at the same time.
     """
     end_with_worker()
-    cells: list[Cell] = []
     try:
         settled = guarded("settle", settle)(spec, due()).spec
         maps = settled.publication.register_folder / "maps"
-        guarded("explore", _explore)(
+        cells = guarded("explore", _explore)(
             settled,
             map_folder.get() or maps / "-".join(settled.release.folder.parts),
             methods or list(METHODS),
@@ -92,15 +86,10 @@ def explore(
             ks or _ks(settled),
             seconds,
             workers,
-            cells,
         )
     except ReleaseError as error:
-        for told in outcomes:
-            told(cells, error)
-        return Failed(name=state_name(error), message=str(error))
-    for told in outcomes:
-        told(cells, None)
-    return Completed(name=EXPLORED, message=recommendation(cells, settled))
+        return state_of(stopped(None, error))
+    return state_of(Explored(None, recommendation(cells, settled), cells))
 
 
 def _ks(spec: ReleaseSpec) -> list[int]:
@@ -121,8 +110,7 @@ def _explore(
     ks: list[int],
     seconds: float,
     count: int,
-    cells: list[Cell],
-) -> None:
+) -> tuple[Cell, ...]:
     log = get_run_logger()
     wanted = choices(spec, methods, orderings, ks)
     table = validate(ingest(spec).frame, spec)
@@ -131,7 +119,8 @@ def _explore(
     log.info("%d choices, %d at a time", len(wanted), count)
     with working((frame, data, spec), count, seconds) as workers:
         futures = [try_choice.submit(workers, choice, len(wanted)) for choice in wanted]
-        cells += [future.result() for future in futures]
+        cells = tuple(future.result() for future in futures)
     write_map(cells, spec, folder)
     show_map(cells, spec)
     log.info("%s", recommendation(cells, spec))
+    return cells

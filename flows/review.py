@@ -17,7 +17,7 @@ from pydantic import Field
 from algorithms.errors import RefusedError, SpecError
 from expectations.request.spec import ReleaseSpec
 from expectations.review import SCHEDULE, Decision, person
-from flows.outcome import Outcome
+from flows.outcome import Attempt
 from tasks.publish import Candidate
 from tasks.reporting.artefacts import review_text
 
@@ -79,13 +79,14 @@ def check_answerable(spec: ReleaseSpec) -> None:
         )
 
 
-def ask(outcome: Outcome, held: Candidate, hours: float) -> Decision:
+def ask(attempt: Attempt, candidate: Candidate, hours: float) -> Decision:
     """Pause until a reviewer has decided; no answer in time is a rejection."""
     end = time.monotonic() + hours * 3600
-    certificate = outcome.evaluation.certificate if outcome.evaluation else ""
+    record = attempt.record
+    verdicts = attempt.verdicts.each if attempt.verdicts else ()
     fault = ""
     while (left := math.ceil(end - time.monotonic())) > 0:
-        text = review_text(outcome.record, outcome.verdicts, certificate, held.manifest, fault)
+        text = review_text(record.content, verdicts, attempt.certificate, candidate.manifest, fault)
         try:
             answer = pause_flow_run(
                 wait_for_input=Review.with_initial_data(description=text),
@@ -96,7 +97,7 @@ def ask(outcome: Outcome, held: Candidate, hours: float) -> Decision:
                 answer.decision == "approve",
                 answer.reviewer,
                 answer.reason,
-                outcome.record["started_by"],
+                record.started_by,
             )
         except FlowPauseTimeout:
             # from a pause that ran out, the server lets a run end as plainly failed only

@@ -10,9 +10,8 @@ from algorithms.errors import ContractError, IntegrityError, RejectedError, Stor
 from algorithms.profile import Profile
 from expectations.digest import digest_of
 from expectations.gate import Approval
-from expectations.manifest import Manifest
+from expectations.manifest import PublicFacts, Record, ReviewFacts, SealedSpec
 from expectations.published.verifier import Verification
-from expectations.request.spec import Publication as PublicationPlaces
 from expectations.request.spec import Release, ReleaseSpec
 from expectations.review import Decision
 from tasks.stage import stage
@@ -63,12 +62,13 @@ class _Desk:
     root: Folder
     attempt: str
 
-    def keep(self, record: dict[str, Any], profile: Profile | None) -> None:
+    def keep(self, record: Record, decision: str, profile: Profile | None, **parts: Any) -> None:
         """Keep a manifest of the attempt, and a report of the same figures."""
         from tasks.reporting.release_report import release_report
 
-        manifest = {**record, "attempt": self.attempt}
-        self.register.write_manifest(self.root, manifest, release_report(manifest, profile))
+        manifest = record.ending(self.attempt, decision, **parts)
+        report = release_report(manifest.content, profile)
+        self.register.write_manifest(self.root, manifest, report)
 
     def append(self, event: str) -> None:
         """Add a line about the attempt."""
@@ -90,7 +90,7 @@ def publish(
     masked: pd.DataFrame,
     approval: Approval,
     spec: ReleaseSpec,
-    record: dict[str, Any],
+    record: Record,
     profile: Profile | None = None,
 ) -> Publication:
     """Write, verify and reveal the public folder of an approved table.
@@ -111,7 +111,7 @@ def seal(
     masked: pd.DataFrame,
     approval: Approval,
     spec: ReleaseSpec,
-    record: dict[str, Any],
+    record: Record,
     profile: Profile | None = None,
 ) -> Candidate | Publication:
     """Write and verify the public files of an approved table, and put them away for a reviewer.
@@ -127,8 +127,7 @@ def seal(
         if public_folder.same_release(spec.release, prepared, places) is not None:
             return _appear(prepared, spec, desk, record, profile, places)
         candidates.keep(root, desk.attempt, prepared.content)
-        located = _located(prepared.verified, spec)
-        desk.keep({**record, "decision": SEALED, "public": located}, profile)
+        desk.keep(record, SEALED, profile, public=_located(prepared.verified, spec))
         desk.append(SEALED)
         return Candidate(desk.attempt, desk.manifest)
 
@@ -152,13 +151,13 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publica
         candidates.check_waiting(register, candidate)
         sealed = register.manifest(candidate)
         decision = replace(decision, started_by=sealed.started_by)
-        spec = sealed_spec(sealed)
-        desk = _desk(register, root, {}, spec.release)
-        record = _carried_over(sealed)
-        record |= {"review": {"candidate": candidate, **asdict(decision)}, "decided": now()}
+        spec = sealed.sealed_spec
+        review = ReviewFacts(candidate=candidate, **asdict(decision))
+        record = sealed.record.adding(review=review, decided=now())
+        desk = _desk(register, root, record, spec.release)
         if not decision.approved:
             reason = rejection(decision)
-            desk.keep({**record, "decision": REJECTED, "reason": reason}, None)
+            desk.keep(record, REJECTED, None, reason=reason)
             desk.append(REJECTED)
             candidates.sweep(register, root)
             raise RejectedError(reason)
@@ -176,46 +175,25 @@ def rejection(decision: Decision) -> str:
     return f"rejected by {decision.reviewer}{reason}"
 
 
-@dataclass(frozen=True)
-class SealedSpec:
-    """The parts of a spec that a decision needs, as any version of the code sealed them."""
-
-    release: Release
-    publication: PublicationPlaces
-
-
-def sealed_spec(sealed: Manifest) -> SealedSpec:
-    """Take from a sealed manifest where its files are to appear.
-
-    The rest of its spec was judged by the version that sealed it, and is not judged again.
-    """
-    return SealedSpec(
-        Release.model_validate(sealed.spec["release"]),
-        PublicationPlaces.model_validate(sealed.spec["publication"]),
-    )
-
-
 def record_attempt(
-    spec: ReleaseSpec, record: dict[str, Any], profile: Profile | None = None
+    spec: ReleaseSpec | SealedSpec,
+    record: Record,
+    decision: str,
+    reason: str = "",
+    profile: Profile | None = None,
 ) -> Path:
     """Enter the end of an attempt that published nothing into the register."""
     register = Register(spec.publication.register_folder)
     with register.opened() as root:
         desk = _desk(register, root, record, spec.release)
-        desk.keep(record, profile)
-        desk.append(record["decision"])
+        desk.keep(record, decision, profile, reason=reason)
+        desk.append(decision)
         return desk.manifest
 
 
-def _desk(register: Register, root: Folder, record: dict[str, Any], release: Release) -> _Desk:
-    attempt = register.open_attempt(record.get("attempt"), release.folder)
+def _desk(register: Register, root: Folder, record: Record, release: Release) -> _Desk:
+    attempt = register.open_attempt(record.attempt, release.folder)
     return _Desk(register, root, attempt)
-
-
-def _carried_over(sealed: Manifest) -> dict[str, Any]:
-    """Take over from a sealed manifest what holds for the decision on it, too."""
-    own = {"format", "attempt", "decision", "public", "report_sha256"}
-    return sealed.model_dump(exclude=own, exclude_unset=True)
 
 
 def _check_approved(masked: pd.DataFrame, approval: Approval, spec: ReleaseSpec) -> None:
@@ -229,21 +207,20 @@ def _appear(
     prepared: Prepared,
     spec: ReleaseSpec | SealedSpec,
     desk: _Desk,
-    record: dict[str, Any],
+    record: Record,
     profile: Profile | None,
     places: Places,
 ) -> Publication:
     """Let prepared files appear in public, unless they are there."""
-    file = record.get("spec_file", {}).get("name")
+    file = record.spec_file.name if record.spec_file else None
     check_owner(desk.register, spec.release, spec.publication, file)
     target = spec.publication.public_folder / spec.release.folder
     published = public_folder.same_release(spec.release, prepared, places)
     if published is not None:
-        desk.keep({**record, "decision": UNCHANGED, "public": _located(published, spec)}, profile)
+        desk.keep(record, UNCHANGED, profile, public=_located(published, spec))
         desk.append(UNCHANGED)
         return Publication(target, desk.manifest, unchanged=True)
-    located = _located(prepared.verified, spec)
-    desk.keep({**record, "decision": APPROVED, "public": located}, profile)
+    desk.keep(record, APPROVED, profile, public=_located(prepared.verified, spec))
     desk.append(PUBLISHING)
     try:
         public_folder.reveal(prepared, spec.release, places)
@@ -260,7 +237,7 @@ def _appear(
     return Publication(target, desk.manifest, unchanged=False, warning=warning)
 
 
-def _located(verified: Verification, spec: ReleaseSpec | SealedSpec) -> dict[str, Any]:
+def _located(verified: Verification, spec: ReleaseSpec | SealedSpec) -> PublicFacts:
     """Say where files appear, and with which bytes."""
     target = spec.publication.public_folder / spec.release.folder
-    return {"folder": str(target), "checksums": verified.checksums}
+    return PublicFacts(folder=target, checksums=verified.checksums)

@@ -89,19 +89,19 @@ def guarded(name: str, function: Callable[Parameters, Result]) -> Callable[Param
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
-        except ReleaseError as error:
-            # the traceback and what it was raised from hold frames full of microdata
-            reduced: ReleaseError = error.with_traceback(None)
-            reduced.__cause__ = reduced.__context__ = None
         except Exception as error:  # whatever it is, its text must not escape
-            reduced = _reduced(name, error)
-        raise reduced
+            shown = reduced(name, error)
+        raise shown
 
     return call
 
 
-def _reduced(name: str, error: Exception) -> ReleaseError:
-    """Say of a foreign exception its type and place only."""
+def reduced(name: str, error: Exception) -> ReleaseError:
+    """Give our own error as it is, and of any other exception its type and place only."""
+    if isinstance(error, ReleaseError):
+        # its traceback and the exception that it was raised from hold frames full of microdata
+        error.__cause__ = error.__context__ = None
+        return error.with_traceback(None)
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -8,6 +8,7 @@ import pandas as pd
 from prefect.client.schemas.objects import State
 
 from expectations.gate import Approval, Verdicts
+from expectations.manifest import Record
 from expectations.request.named import Changes, at_hand
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
@@ -23,7 +24,7 @@ from tasks.store.register import Register
 from tasks.validate import validate
 from tests.conftest import Request
 
-Candidate = tuple[pd.DataFrame, Approval, ReleaseSpec, dict[str, Any]]
+Candidate = tuple[pd.DataFrame, Approval, ReleaseSpec, Record]
 
 
 def candidate(request_of: Request, **sections: Any) -> Candidate:
@@ -41,12 +42,10 @@ def approved(spec: ReleaseSpec) -> Candidate:
     measured = evaluate.fn(table, masked, groups, spec)
     verdicts = Verdicts(measured, spec.gate, spec.microaggregation.k)
     approval = judge.fn(table, masked, verdicts, spec).approval
-    content = spec.model_dump(mode="json")
-    record = {"release": content["release"], "spec": content, "started_by": "Ana"}
-    return masked, approval, spec, record
+    return masked, approval, spec, Record.of(spec, started_by="Ana")
 
 
-def run_release(path: Path, changes: Changes | None = None, **options: Any) -> State[None]:
+def run_release(path: Path, changes: Changes | None = None, **options: Any) -> State[Any]:
     """Run the release flow on a spec file, as the command line does."""
     from flows.release import release
 

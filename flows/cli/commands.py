@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from algorithms.errors import IntegrityError, ReleaseError
 from flows.cli import display
 
 if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+
     from expectations.request.named import NamedSpec
     from expectations.request.spec import ReleaseSpec
-    from flows.outcome import Outcome
-    from tasks.listening import Listener
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,16 +30,17 @@ def run(options: argparse.Namespace) -> int:
     _quieten_prefect()
     with display.stages(spec) as listener, _asked(options) as named:
         from flows.release import release
+        from tasks.listening import listening
 
-        with _listening(listener) as outcomes, _prefect_faults_in_words():
-            release(
+        with listening(listener), _prefect_faults_in_words():
+            state = release(
                 named,
                 dry_run=options.dry_run,
                 candidate=options.candidate,
                 started_by=options.started_by or getpass.getuser(),
                 return_state=True,
             )
-    return _ended(outcomes)
+    return _ended(state)
 
 
 def approve(options: argparse.Namespace) -> int:
@@ -52,8 +53,8 @@ def approve(options: argparse.Namespace) -> int:
     _quieten_prefect()
     from flows.approve import approve as approve_flow
 
-    with _listening() as outcomes, _prefect_faults_in_words():
-        approve_flow(
+    with _prefect_faults_in_words():
+        state = approve_flow(
             register,
             options.candidate,
             options.reviewer,
@@ -61,7 +62,7 @@ def approve(options: argparse.Namespace) -> int:
             reason=options.reason,
             return_state=True,
         )
-    return _ended(outcomes)
+    return _ended(state)
 
 
 def _asked(options: argparse.Namespace) -> AbstractContextManager[NamedSpec]:
@@ -79,33 +80,21 @@ def _settled(options: argparse.Namespace) -> ReleaseSpec:
         return settle(named, datetime.now(UTC)).spec
 
 
-@contextmanager
-def _listening(listener: Listener | None = None) -> Iterator[list[Outcome]]:
-    """Hear of stages, of how far a search is, and of how the run ended."""
-    from flows.outcome import observers
-    from tasks.listening import Listener, listening
-
-    outcomes: list[Outcome] = []
-    observers.append(outcomes.append)
-    try:
-        with listening(listener or Listener()):
-            yield outcomes
-    finally:
-        observers.pop()
-
-
-def _ended(outcomes: list[Outcome]) -> int:
+def _ended(state: State[Any]) -> int:
     """Show how a run ended."""
-    if not outcomes:
-        raise ReleaseError("Prefect ended the run before its first stage; see its log")
-    outcome = outcomes[0]
-    display.verdicts(outcome.verdicts, outcome.evaluation)
-    if outcome.error is None:
+    from flows.outcome import Published, Sealed, Stopped, outcome_of
+
+    outcome = outcome_of(state)
+    attempt = outcome.attempt
+    if attempt is not None and attempt.verdicts is not None:
+        display.verdicts(attempt.verdicts)
+    if not isinstance(outcome, Stopped):
         display.say(outcome.sentence)
-    display.places(outcome.folder, outcome.manifest)
-    if outcome.candidate is not None:
+    folder = outcome.folder if isinstance(outcome, Published) else None
+    display.places(folder, attempt.manifest if attempt is not None else None)
+    if isinstance(outcome, Sealed):
         display.decide_later(outcome.candidate)
-    if outcome.error is not None:
+    if isinstance(outcome, Stopped):
         raise outcome.error
     return 0
 
@@ -123,17 +112,16 @@ def explore(options: argparse.Namespace) -> int:
     folder = options.folder or Path("-".join((*spec.release.folder.parts, "map")))
     _quieten_prefect()
     with display.cells(spec) as listener:
-        from flows.explore import explore, map_folder, outcomes
-        from tasks.explore.cell import Cell, recommendation
+        from flows.explore import explore, map_folder
+        from flows.outcome import Explored, Stopped, outcome_of
+        from tasks.explore.cell import recommendation
         from tasks.explore.outputs import PAGE, write_choice
         from tasks.listening import listening
 
-        found: list[tuple[list[Cell], ReleaseError | None]] = []
-        outcomes.append(lambda cells, error: found.append((cells, error)))
         chosen = map_folder.set(folder.absolute())
         try:
             with listening(listener), _asked(options) as named, _prefect_faults_in_words():
-                explore(
+                state = explore(
                     named,
                     methods=options.methods,
                     orderings=options.orderings,
@@ -144,16 +132,14 @@ def explore(options: argparse.Namespace) -> int:
                 )
         finally:
             map_folder.reset(chosen)
-            outcomes.pop()
-    if not found:
-        raise ReleaseError("Prefect ended the run before its first stage; see its log")
-    cells, error = found[0]
-    if error is not None:
-        raise error
-    display.say(recommendation(cells, spec))
+    outcome = outcome_of(state)
+    if isinstance(outcome, Stopped):
+        raise outcome.error
+    assert isinstance(outcome, Explored)
+    display.say(recommendation(outcome.cells, spec))
     display.say(f"  map   {folder / PAGE}")
     if options.choose is not None:
-        write_choice(cells, load(options.spec), options.spec, options.choose)
+        write_choice(outcome.cells, load(options.spec), options.spec, options.choose)
         display.say(f"  spec  {options.choose}")
     return 0
 

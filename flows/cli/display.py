@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from algorithms.errors import ReleaseError
-    from algorithms.evaluation import Evaluation
     from algorithms.measure import Measure
     from algorithms.microaggregation.method import Method
     from algorithms.orderings.ordering import Ordering
-    from expectations.gate import Verdict
+    from expectations.gate import Verdicts
     from expectations.request.spec import ReleaseSpec
     from flows.operation.status import Status
     from tasks.listening import Listener
@@ -116,10 +115,8 @@ def warnings(sentences: Iterable[str]) -> None:
         console.print(f"[bold yellow]warning:[/] {escape(sentence)}")
 
 
-def verdicts(found: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
+def verdicts(found: Verdicts) -> None:
     """Print the table of measures against their limits, and what rounding did."""
-    if evaluation is None:
-        return
     table = Table("measure", box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for heading in ("value", "limit"):
         table.add_column(heading, justify="right")
@@ -135,7 +132,7 @@ def verdicts(found: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
     console.print()
     console.print(table)
     console.print()
-    Console(highlight=False, soft_wrap=True).print(f"{evaluation.certificate}\n")
+    Console(highlight=False, soft_wrap=True).print(f"{found.evaluation.certificate}\n")
 
 
 def places(folder: Path | None, manifest: Path | None) -> None:

@@ -19,6 +19,7 @@ from prefect.artifacts import (
 
 from algorithms.profile import Profile
 from expectations.gate import Verdict
+from expectations.manifest import SealedSpec
 from expectations.request.named import Change
 from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, recommendation
@@ -83,7 +84,9 @@ class _Progress(Listener):
                 update_progress_artifact(self._artefact, progress=percent)
 
 
-def show_measures(spec: ReleaseSpec, sentence: str, verdicts: Sequence[Verdict]) -> None:
+def show_measures(
+    spec: ReleaseSpec | SealedSpec, sentence: str, verdicts: Sequence[Verdict]
+) -> None:
     """Log a table of measures against limits, and above it the history of the dataset."""
     create_table_artifact(
         key=f"release-measures-{spec.release.name}",
@@ -111,7 +114,7 @@ def show_expectations(dataset: str, findings: Sequence[Mapping[str, Any]]) -> No
 
 
 def show_summary(
-    spec: ReleaseSpec,
+    spec: ReleaseSpec | SealedSpec,
     heading: str,
     sentence: str,
     record: Mapping[str, Any],
@@ -124,7 +127,7 @@ def show_summary(
     if verdicts:
         told += [_verdict_table(verdicts), record.get("certificate", "")]
     told += [f"![{label}](data:image/png;base64,{png})" for label, png in _pictures(spec, profile)]
-    told += ["## By whom and how", _facts(spec, record), _reviewed(record)]
+    told += ["## By whom and how", _facts(record), _reviewed(record)]
     if manifest is not None:
         told += ["## Files", files_text(record, manifest)]
     create_markdown_artifact(
@@ -240,12 +243,12 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
     return "\n".join(["| measure | value | limit | verdict |", "|---|--:|--:|---|", *rows])
 
 
-def _facts(spec: ReleaseSpec, record: Mapping[str, Any]) -> str:
-    how, source = spec.microaggregation, record.get("input", {})
+def _facts(record: Mapping[str, Any]) -> str:
+    how, source = record["spec"]["microaggregation"], record.get("input", {})
     review = record.get("review", {})
     facts = {
-        "method": " along ".join(filter(None, (how.method, how.ordering))),
-        "k": how.k,
+        "method": " along ".join(filter(None, (how["method"], how["ordering"]))),
+        "k": how["k"],
         "started by": record.get("started_by"),
         "reviewed by": review.get("reviewer"),
         "records": source.get("rows"),
@@ -267,7 +270,7 @@ def _reviewed(record: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"- {Change(**change)}" for change in changes)])
 
 
-def _measured(spec: ReleaseSpec) -> list[Past]:
+def _measured(spec: ReleaseSpec | SealedSpec) -> list[Past]:
     """Recall the latest attempt at each period of a dataset."""
     return latest(history(spec.publication.register_folder), spec.release.name)
 
@@ -283,7 +286,7 @@ def _history_table(pasts: Sequence[Past]) -> Iterator[str]:
         yield "\n".join([heading, *reversed(rows)])
 
 
-def _pictures(spec: ReleaseSpec, profile: Profile | None) -> Iterator[tuple[str, str]]:
+def _pictures(spec: ReleaseSpec | SealedSpec, profile: Profile | None) -> Iterator[tuple[str, str]]:
     from tasks.reporting.pictures import as_png, linkage
     from tasks.reporting.register_page import over_time
 

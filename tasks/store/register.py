@@ -190,21 +190,21 @@ class Register:
         numbers = [int(match[1]) for name in names if (match := ATTEMPT.match(name))]
         return f"{max(numbers, default=0) + 1:06d}-{'-'.join(release.parts)}"
 
-    def open_attempt(self, attempt: str | None, release: Path) -> str:
+    def open_attempt(self, attempt: str, release: Path) -> str:
         """Take an attempt that was entered and has no outcome yet, or the next."""
-        entries = self.chain().attempts.get(attempt or "", [])
-        if attempt is not None and entries and entries[-1]["event"] == STARTED:
+        entries = self.chain().attempts.get(attempt, [])
+        if entries and entries[-1]["event"] == STARTED:
             return attempt
         return self.new_attempt(release)
 
-    def write_manifest(self, root: Folder, manifest: dict[str, Any], report: str) -> None:
+    def write_manifest(self, root: Folder, manifest: Manifest, report: str) -> None:
         """Keep the manifest and the report of an attempt, both whole or not at all."""
-        attempt, page = manifest["attempt"], report.encode()
+        attempt, page = manifest.attempt, report.encode()
         partial = f".{attempt}"
         with root.within(ATTEMPTS) as attempts:
             with attempts.within(partial, make=True) as folder:
                 folder.write(REPORT, page)
-                folder.write(MANIFEST, encode({**manifest, "report_sha256": _sha256(page)}))
+                folder.write(MANIFEST, encode(manifest.adding(report_sha256=_sha256(page))))
                 folder.flush()
             attempts.move(partial, attempts, attempt)
             attempts.flush()

@@ -19,6 +19,7 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.digest import digest_of
 from expectations.gate import Approval, Verdicts
+from expectations.manifest import Record
 from expectations.request.spec_file import load
 from expectations.suites.require import Finding, require
 from flows.cli.app import main
@@ -151,7 +152,7 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     assert approval == Approval(verdicts, digest_of(masked))
     if i % PUBLISHED_EVERY:
         return "approved"
-    record = {"release": spec.release.model_dump(mode="json"), "evaluation": asdict(evaluation)}
+    record = Record.of(spec, evaluation=asdict(evaluation))
     publication = publish.fn(masked, approval, spec, record, drawn)
     for path in (*publication.folder.iterdir(), *publication.manifest.parent.iterdir()):
         if not path.name.startswith("data."):  # columns that are published as they are

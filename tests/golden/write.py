@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.errors import RejectedError
-from expectations.manifest import FORMAT
+from expectations.manifest import FORMAT, InputFacts, Record
 from expectations.request.named import Changes, at_hand, settle
 from expectations.review import Decision
 from tasks.ingest import ingest
@@ -35,11 +35,11 @@ def write(folder: Path) -> None:
         with attempt(request_of) as made:
             publish.fn(*made)
     with attempt(request_of) as (_, _, spec, record, shown):
-        record_attempt(spec, {**record, "decision": "blocked", "reason": "IL is too large"}, shown)
+        record_attempt(spec, record, "blocked", "IL is too large", shown)
     with attempt(request_of) as (_, _, spec, record, _):
         parts = ("attempt", "release", "spec", "spec_file", "changes", "started_by", "started")
-        early = {part: record[part] for part in parts}
-        record_attempt(spec, {**early, "decision": "failed", "reason": "the source is not there"})
+        early = Record.model_validate({part: getattr(record, part) for part in parts})
+        record_attempt(spec, early, "failed", "the source is not there")
     for period, approved in (("2026-Q4", True), ("2027-Q1", False)):
         with attempt(request_of, release={"period": period}) as made:
             held = seal.fn(*made)
@@ -64,24 +64,24 @@ def attempt(
     source = ingest.fn(spec)
     table = validate.fn(source.frame, spec)
     running = begin(spec, "Ana")
-    record |= {
+    record = record.adding(
         **settled.record,
-        "attempt": running.attempt,
-        "code": provenance.code(),
-        "environment": provenance.environment(),
-        "started": now(),
-        "ended": now(),
-        "input": {
-            "path": str(spec.source.path),
-            "sha256": source.sha256,
-            "bytes": source.size,
-            "rows": len(source.frame),
-            "columns": len(source.frame.columns),
-        },
-        "evaluation": asdict(approval.evaluation),
-        "gate": [asdict(verdict) for verdict in approval.verdicts],
-        "expectations": [asdict(finding) for finding in table.findings],
-    }
+        attempt=running.attempt,
+        code=provenance.code(),
+        environment=provenance.environment(),
+        started=now(),
+        ended=now(),
+        input=InputFacts(
+            path=str(spec.source.path),
+            sha256=source.sha256,
+            bytes=source.size,
+            rows=len(source.frame),
+            columns=len(source.frame.columns),
+        ),
+        evaluation=asdict(approval.evaluation),
+        gate=approval.verdicts.each,
+        expectations=[asdict(finding) for finding in table.findings],
+    )
     yield masked, approval, spec, record, profile.fn(table.frame, masked, spec)
     running.close()
 

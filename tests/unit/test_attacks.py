@@ -141,7 +141,7 @@ def test_files_that_cannot_be_taken_back_are_named(
 
 def sealed(request_of: Request) -> str:
     masked, approval, spec, record = candidate(request_of)
-    held = seal.fn(masked, approval, spec, {**record, "started_by": "Ana"})
+    held = seal.fn(masked, approval, spec, record)
     return str(held.attempt)
 
 
@@ -195,7 +195,7 @@ def test_an_audit_notices_other_figures_than_were_judged(request_of: Request) ->
     masked, approval, spec, record = candidate(request_of)
     evaluation = asdict(approval.evaluation)
     evaluation["measures"]["il"] = 1.0
-    publish.fn(masked, approval, spec, {**record, "evaluation": evaluation})
+    publish.fn(masked, approval, spec, record.adding(evaluation=evaluation))
     assert "it claims other figures than were judged: il" in audit(request_of.register).faults[0]
 
 
@@ -357,7 +357,7 @@ def test_an_attempt_is_entered_when_it_starts_and_a_killed_one_leaves_its_line(
     assert (past.decision, past.started_by, past.period) == ("running", "Ana", "2026-Q3")
     assert audit(request_of.register).incomplete == []
     # another one, while the first runs
-    record_attempt(spec, {**candidate(request_of)[3], "decision": "blocked"})
+    record_attempt(spec, candidate(request_of)[3], "blocked")
     assert events(request_of) == ["started", "blocked"]
     assert running.handle is not None
     os.close(running.handle)  # as the system does when a process is killed
@@ -373,7 +373,7 @@ def test_an_attempt_is_entered_when_it_starts_and_a_killed_one_leaves_its_line(
 def test_an_attempt_that_was_entered_ends_under_its_own_name(request_of: Request) -> None:
     masked, approval, spec, record = candidate(request_of)
     running = begin(spec, "Ana")
-    publish.fn(masked, approval, spec, {**record, "attempt": running.attempt})
+    publish.fn(masked, approval, spec, record.adding(attempt=running.attempt))
     running.close()
     running.close()
     assert events(request_of) == ["started", "publishing", "published"]

@@ -111,8 +111,7 @@ def test_a_reviewer_without_a_name_is_refused() -> None:
 
 def sealed(request_of: Request, started_by: str = "Ana") -> Candidate:
     masked, approval, spec, record = candidate(request_of)
-    told = {**record, "spec": spec.model_dump(mode="json"), "started_by": started_by}
-    held = seal.fn(masked, approval, spec, told)
+    held = seal.fn(masked, approval, spec, record.adding(started_by=started_by))
     assert isinstance(held, Candidate)
     return held
 
@@ -203,7 +202,7 @@ def sealed_again(published: Request) -> Candidate:
     masked, approval, spec, record = candidate(
         published, release={"revision": 1}, microaggregation={"k": 2}
     )
-    held = seal.fn(masked, approval, spec, {**record, "spec": spec.model_dump(mode="json")})
+    held = seal.fn(masked, approval, spec, record)
     assert isinstance(held, Candidate)
     return held
 
