@@ -39,8 +39,8 @@ def alone(dataset: str, register: Path) -> Iterator[None]:
     """
     locks = Register(register).locks
     make_folder(locks, "register_folder")
-    with ExitStack() as held:
-        if not held.enter_context(try_lock(locks / dataset, PATIENCE)):
+    with ExitStack() as locked:
+        if not locked.enter_context(try_lock(locks / dataset, PATIENCE)):
             raise _under_way(dataset)
         if get_current_settings().api.url is not None:
             limit = f"release-{dataset}"
@@ -48,7 +48,7 @@ def alone(dataset: str, register: Path) -> Iterator[None]:
             with suppress(ObjectAlreadyExists), get_client(sync_client=True) as client:
                 client.upsert_global_concurrency_limit_by_name(limit, 1)
             try:
-                held.enter_context(
+                locked.enter_context(
                     concurrency(
                         limit,
                         timeout_seconds=LEASE + PATIENCE,

@@ -44,26 +44,26 @@ def audit(registers: list[Path] | None = None) -> State[None]:
         except ReleaseError as error:
             return Failed(name=state_name(error), message=str(error))
         errors += faulty
-    found: dict[Path, Audit] = {}
+    audits: dict[Path, Audit] = {}
     for register in registers:
         try:
-            found[register] = verify_register(register)
+            audits[register] = verify_register(register)
         except ReleaseError as error:
-            found[register] = Audit(faults=[str(error)])
+            audits[register] = Audit(faults=[str(error)])
             errors.append(type(error)(f"{register}: {error}"))
         else:
-            errors += [IntegrityError(f"{register}: {fault}") for fault in found[register].faults]
+            errors += [IntegrityError(f"{register}: {fault}") for fault in audits[register].faults]
     with harmless():
-        show_audit(found)
+        show_audit(audits)
     if errors:
-        worst = next((one for one in errors if isinstance(one, IntegrityError)), errors[0])
+        worst = next((error for error in errors if isinstance(error, IntegrityError)), errors[0])
         return Failed(name=state_name(worst), message="; ".join(map(str, errors)))
-    for register, one in found.items():
+    for register, result in audits.items():
         with harmless():
-            show_head(register, one.lines, one.head)
-    verified = sum(len(one.verified) for one in found.values())
+            show_head(register, result.lines, result.head)
+    verified = sum(len(result.verified) for result in audits.values())
     return Completed(
-        name=VERIFIED, message=f"{verified} releases in {len(found)} registers are as published"
+        name=VERIFIED, message=f"{verified} releases in {len(audits)} registers are as published"
     )
 
 
@@ -88,13 +88,13 @@ def known_registers() -> tuple[list[Path], list[SpecError]]:
 def _witness(register: Path) -> str | None:
     """Ask the server for the hash of the last line when a run last wrote one."""
     with get_client(sync_client=True) as client:
-        kept = client.read_artifacts(
+        artefacts = client.read_artifacts(
             artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[witness_key(register)])),
             sort=ArtifactSort.UPDATED_DESC,
             limit=1,
         )
-    if not kept:
+    if not artefacts:
         return None
-    data = kept[0].data
+    data = artefacts[0].data
     head: str = (json.loads(data) if isinstance(data, str) else data)[0]["head"]  # type: ignore[index]
     return head

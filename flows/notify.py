@@ -19,7 +19,7 @@ from flows.operation.installation import OUTBOX
 from tasks.store.disk import make_folder
 from tasks.store.register import now
 
-BLOCK = "MICRORELEASE_NOTIFY"
+NOTIFICATION_BLOCK = "MICRORELEASE_NOTIFY"
 """Environment variable with a Prefect notification block, such as slack-webhook/releases."""
 PAUSES = (0.0, 2.0, 10.0)
 """Seconds before each attempt to send a message on."""
@@ -62,7 +62,7 @@ def tell(run: FlowRun, state: State) -> bool:
         return False
     outbox = Path(os.environ[OUTBOX])
     make_folder(outbox, "the outbox")
-    told = {
+    content = {
         "time": now(),
         "run": run.name,
         "flow_run_id": str(run.id),
@@ -72,12 +72,16 @@ def tell(run: FlowRun, state: State) -> bool:
     message, unsent = outbox / f"{run.id}.json", outbox / f"{run.id}.unsent"
     try:
         with message.open("x", encoding="utf-8") as file:
-            json.dump(told, file, indent=2, ensure_ascii=False)
+            json.dump(content, file, indent=2, ensure_ascii=False)
     except FileExistsError:
         return False
-    if os.environ.get(BLOCK):
+    if os.environ.get(NOTIFICATION_BLOCK):
         try:
-            _send(os.environ[BLOCK], f"{state.name}: {state.message or 'no message'}", run.name)
+            _send(
+                os.environ[NOTIFICATION_BLOCK],
+                f"{state.name}: {state.message or 'no message'}",
+                run.name,
+            )
         except StorageError:
             # if another tells of this run, it tries again
             message.rename(unsent)

@@ -16,7 +16,7 @@ from expectations.manifest import Record, SealedSpec, decode
 from expectations.request.spec import ReleaseSpec
 from flows.states import APPROVED, EXPLORED, PUBLISHED, SEALED, state_name
 from tasks.explore.cell import Cell
-from tasks.publish import Candidate, Publication
+from tasks.publish import Candidate, PublishedFolder
 from tasks.reporting.artefacts import (
     harmless,
     show_expectations,
@@ -124,17 +124,17 @@ class Failed(Stopped):
     """Something went wrong."""
 
 
-def published(attempt: Attempt, publication: Publication) -> Published:
+def published(attempt: Attempt, release: PublishedFolder) -> Published:
     """Say where a release was published."""
-    folder = publication.folder
+    folder = release.folder
     sentence = (
         "already published with the same data and claims; nothing was changed"
-        if publication.unchanged
+        if release.unchanged
         else f"published {folder.parent.name} {folder.name}"
     )
-    if publication.warning:
-        sentence += f"; {publication.warning}"
-    return Published(replace(attempt, manifest=publication.manifest), sentence, folder)
+    if release.warning:
+        sentence += f"; {release.warning}"
+    return Published(replace(attempt, manifest=release.manifest), sentence, folder)
 
 
 def sealed(attempt: Attempt, candidate: Candidate) -> Sealed:

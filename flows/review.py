@@ -25,7 +25,7 @@ POLL_SECONDS = 3
 NOBODY = "nobody"
 
 
-class Review(RunInput):
+class ReviewForm(RunInput):
     """What the reviewer fills in. Whoever submits it as it is rejects."""
 
     decision: Literal["reject", "approve"] = Field(
@@ -89,7 +89,7 @@ def ask(attempt: Attempt, candidate: Candidate, hours: float) -> Decision:
         text = review_text(record.content, verdicts, attempt.certificate, candidate.manifest, fault)
         try:
             answer = pause_flow_run(
-                wait_for_input=Review.with_initial_data(description=text),
+                wait_for_input=ReviewForm.with_initial_data(description=text),
                 timeout=left,
                 poll_interval=POLL_SECONDS,
             )

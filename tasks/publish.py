@@ -18,7 +18,7 @@ from tasks.stage import stage
 from tasks.store import candidates, public_folder
 from tasks.store.disk import Folder
 from tasks.store.ownership import check_owner
-from tasks.store.public_folder import Places, Prepared, held
+from tasks.store.public_folder import Places, Prepared, opened_places
 from tasks.store.register import (
     ABANDONED,
     APPROVED,
@@ -34,7 +34,7 @@ from tasks.store.register import (
 
 
 @dataclass(frozen=True)
-class Publication:
+class PublishedFolder:
     """Where a release is, and whether it was there before.
 
     ``warning`` says what could not be done after it had appeared; else it is empty.
@@ -92,7 +92,7 @@ def publish(
     spec: ReleaseSpec,
     record: Record,
     profile: Profile | None = None,
-) -> Publication:
+) -> PublishedFolder:
     """Write, verify and reveal the public folder of an approved table.
 
     ``record`` is what the manifest says of the attempt, to which the files are added here;
@@ -100,7 +100,7 @@ def publish(
     """
     _check_approved(masked, approval, spec)
     register = Register(spec.publication.register_folder)
-    with register.opened() as root, held(spec.publication) as places:
+    with register.opened() as root, opened_places(spec.publication) as places:
         desk = _desk(register, root, record, spec.release)
         prepared = public_folder.prepare(masked, approval, spec, desk.attempt, places)
         return _appear(prepared, spec, desk, record, profile, places)
@@ -113,14 +113,14 @@ def seal(
     spec: ReleaseSpec,
     record: Record,
     profile: Profile | None = None,
-) -> Candidate | Publication:
+) -> Candidate | PublishedFolder:
     """Write and verify the public files of an approved table, and put them away for a reviewer.
 
     What is published already needs no review.
     """
     _check_approved(masked, approval, spec)
     register = Register(spec.publication.register_folder)
-    with register.opened() as root, held(spec.publication) as places:
+    with register.opened() as root, opened_places(spec.publication) as places:
         candidates.sweep(register, root)
         desk = _desk(register, root, record, spec.release)
         prepared = public_folder.prepare(masked, approval, spec, desk.attempt, places)
@@ -133,7 +133,7 @@ def seal(
 
 
 @stage(name="decide", retries=2)
-def decide(register_folder: Path, candidate: str, decision: Decision) -> Publication:
+def decide(register_folder: Path, candidate: str, decision: Decision) -> PublishedFolder:
     """Publish the very bytes of a sealed candidate, or drop it.
 
     Raises
@@ -161,12 +161,12 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publica
             desk.append(REJECTED)
             candidates.sweep(register, root)
             raise RejectedError(reason)
-        with held(spec.publication) as places:
+        with opened_places(spec.publication) as places:
             content = candidates.unsealed(register, root, candidate)
             prepared = public_folder.stage_files(content, desk.attempt, places)
-            publication = _appear(prepared, spec, desk, record, None, places)
+            folder = _appear(prepared, spec, desk, record, None, places)
         candidates.sweep(register, root)
-        return publication
+        return folder
 
 
 def rejection(decision: Decision) -> str:
@@ -210,7 +210,7 @@ def _appear(
     record: Record,
     profile: Profile | None,
     places: Places,
-) -> Publication:
+) -> PublishedFolder:
     """Let prepared files appear in public, unless they are there."""
     file = record.spec_file.name if record.spec_file else None
     check_owner(desk.register, spec.release, spec.publication, file)
@@ -219,7 +219,7 @@ def _appear(
     if published is not None:
         desk.keep(record, UNCHANGED, profile, public=_located(published, spec))
         desk.append(UNCHANGED)
-        return Publication(target, desk.manifest, unchanged=True)
+        return PublishedFolder(target, desk.manifest, unchanged=True)
     desk.keep(record, APPROVED, profile, public=_located(prepared.verified, spec))
     desk.append(PUBLISHING)
     try:
@@ -234,7 +234,7 @@ def _appear(
     except StorageError as error:
         # it is public: to call that a failure would be wrong, and the next run adds the line
         warning = f"the register could not be told so ({error}); the next run puts this right"
-    return Publication(target, desk.manifest, unchanged=False, warning=warning)
+    return PublishedFolder(target, desk.manifest, unchanged=False, warning=warning)
 
 
 def _located(verified: Verification, spec: ReleaseSpec | SealedSpec) -> PublicFacts:

@@ -67,6 +67,6 @@ def publish_all(request_of: Request, **sections: Any) -> Path:
     masked, approval, spec, record = approved(settled)
     if spec.gate.review is None:
         return publish.fn(masked, approval, spec, record).folder
-    held = seal.fn(masked, approval, spec, record)
+    sealed = seal.fn(masked, approval, spec, record)
     decision = Decision(True, "Bea", "looked at")
-    return decide.fn(spec.publication.register_folder, held.attempt, decision).folder
+    return decide.fn(spec.publication.register_folder, sealed.attempt, decision).folder

@@ -26,7 +26,7 @@ from tasks.store.register import (
 
 @dataclass
 class Audit:
-    """What was found.
+    """The result of an audit.
 
     ``faults`` were done to the files afterwards; what is ``incomplete`` a crash left behind, and
     the next run puts it right; ``verified`` releases are what they were when they were published.
@@ -73,33 +73,33 @@ def audit(folder: Path, public: Path | None = None, witness: str | None = None) 
 
 
 def _audit(register: Register, root: Folder, public: Path | None, witness: str | None) -> Audit:
-    found = Audit(strangers=register.strangers())
+    result = Audit(strangers=register.strangers())
     try:
         chain = register.chain()
     except IntegrityError as error:
-        found.faults.append(str(error))
-        return found
-    found.lines, found.attempts, found.head = len(chain.entries), len(chain.attempts), chain.head
+        result.faults.append(str(error))
+        return result
+    result.lines, result.attempts, result.head = len(chain.entries), len(chain.attempts), chain.head
     if chain.torn:
-        found.incomplete.append("the last line of register.jsonl was cut off while it was written")
-    found.faults += register.problems_with_manifests(chain)
-    if found.faults:
-        return found
-    found.readable = True
+        result.incomplete.append("the last line of register.jsonl was cut off while it was written")
+    result.faults += register.problems_with_manifests(chain)
+    if result.faults:
+        return result
+    result.readable = True
     if witness not in (None, chain.head, *(entry["previous"] for entry in chain.entries)):
-        found.faults.append(
+        result.faults.append(
             f"no line of register.jsonl has the hash {witness}, which its last line had before: "
             "lines were removed at the end, or the whole register was written anew"
         )
-    found.faults += register.problems_with_reports(chain)
-    _check_unrecorded(register, chain, public, found)
+    result.faults += register.problems_with_reports(chain)
+    _check_unrecorded(register, chain, public, result)
     for entry in chain.unfinished:
-        found.incomplete += _interrupted(register, entry, public)
-    _check_releases(register, chain, public, found)
-    found.waiting = chain.waiting
+        result.incomplete += _interrupted(register, entry, public)
+    _check_releases(register, chain, public, result)
+    result.waiting = chain.waiting
     problems = (candidates.problem(register, root, attempt) for attempt in chain.waiting)
-    found.faults += [problem for problem in problems if problem]
-    return found
+    result.faults += [problem for problem in problems if problem]
+    return result
 
 
 def _interrupted(register: Register, entry: dict[str, Any], public: Path | None) -> list[str]:
@@ -114,23 +114,23 @@ def _interrupted(register: Register, entry: dict[str, Any], public: Path | None)
     return [f"attempt {attempt} was started and did not end: its process was killed"]
 
 
-def _check_unrecorded(register: Register, chain: Chain, public: Path | None, found: Audit) -> None:
+def _check_unrecorded(register: Register, chain: Chain, public: Path | None, result: Audit) -> None:
     for attempt in register.unrecorded(chain):
         try:
             manifest = register.manifest(attempt)
         except IntegrityError as error:
-            found.faults.append(str(error))
+            result.faults.append(str(error))
             continue
         if manifest.decision == APPROVED and has_appeared(manifest, public):
-            found.faults.append(line_removed(attempt))
+            result.faults.append(line_removed(attempt))
         else:
-            found.incomplete.append(
+            result.incomplete.append(
                 f"attempt {attempt} has a manifest and no line: it was interrupted before it was "
                 "recorded, or its lines were removed"
             )
 
 
-def _check_releases(register: Register, chain: Chain, public: Path | None, found: Audit) -> None:
+def _check_releases(register: Register, chain: Chain, public: Path | None, result: Audit) -> None:
     known: dict[Path, set[str]] = {}
     for attempt, entries in chain.attempts.items():
         if attempt not in chain.recorded:
@@ -143,21 +143,21 @@ def _check_releases(register: Register, chain: Chain, public: Path | None, found
         if entries[-1]["event"] in (PUBLISHED, PUBLISHING):
             known[folder.parent].add(folder.name)
         if entries[-1]["event"] == PUBLISHED:
-            _check_release(register, folder, manifest, found)
+            _check_release(register, folder, manifest, result)
     for parent, names in known.items():
         strangers = {path.name for path in parent.glob("*")} - names
-        found.faults += [
+        result.faults += [
             f"{str(parent / name)!r} is in the public folder and not in the register"
             for name in sorted(strangers)
         ]
 
 
-def _check_release(register: Register, folder: Path, manifest: Manifest, found: Audit) -> None:
+def _check_release(register: Register, folder: Path, manifest: Manifest, result: Audit) -> None:
     try:
         verified = verify_content(read_published(folder), str(folder))
         recompute(verified)
     except IntegrityError as error:
-        found.faults.append(str(error))
+        result.faults.append(str(error))
         return
     faults = [
         *_altered(manifest, verified),
@@ -165,9 +165,9 @@ def _check_release(register: Register, folder: Path, manifest: Manifest, found: 
         *_not_as_sealed(register, manifest),
     ]
     if faults:
-        found.faults.append(f"{str(folder)!r} is not what was published: {'; '.join(faults)}")
+        result.faults.append(f"{str(folder)!r} is not what was published: {'; '.join(faults)}")
     else:
-        found.verified.append(str(folder))
+        result.verified.append(str(folder))
 
 
 def _altered(manifest: Manifest, verified: Verification) -> list[str]:

@@ -40,10 +40,10 @@ def check_waiting(register: Register, attempt: str) -> None:
     if attempt not in chain.waiting:
         entries = chain.attempts.get(attempt, [])
         was_sealed = any(entry["event"] == SEALED for entry in entries)
-        found = "was decided on before" if was_sealed else "is none"
+        status = "was decided on before" if was_sealed else "is none"
         waiting = ", ".join(chain.waiting) or "none"
         raise RefusedError(
-            f"only a candidate that waits can be decided on; {attempt!r} {found}: waiting are "
+            f"only a candidate that waits can be decided on; {attempt!r} {status}: waiting are "
             f"{waiting}"
         )
 

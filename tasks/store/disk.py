@@ -61,8 +61,8 @@ class Folder:
                 os.mkdir(name, self.modes.folder, dir_fd=self.handle)
             except FileExistsError:
                 return False
-        with self.within(name) as made:
-            made.open_to(self.modes)
+        with self.within(name) as folder:
+            folder.open_to(self.modes)
         return True
 
     def open_to(self, modes: Modes) -> None:

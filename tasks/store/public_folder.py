@@ -105,7 +105,7 @@ def _check_apart(publication: Publication) -> None:
 
 
 @contextmanager
-def held(publication: Publication) -> Iterator[Places]:
+def opened_places(publication: Publication) -> Iterator[Places]:
     """Hold the public folder alone, and leave nothing in the staging folder."""
     _check_apart(publication)
     with opened(publication.public_folder, "public_folder", PUBLIC) as public:

@@ -42,9 +42,9 @@ def write(folder: Path) -> None:
         record_attempt(spec, early, "failed", "the source is not there")
     for period, approved in (("2026-Q4", True), ("2027-Q1", False)):
         with attempt(request_of, release={"period": period}) as made:
-            held = seal.fn(*made)
+            sealed = seal.fn(*made)
         with suppress(RejectedError):
-            decide.fn(request_of.register, held.attempt, Decision(approved, "Bea", "looked at"))
+            decide.fn(request_of.register, sealed.attempt, Decision(approved, "Bea", "looked at"))
     how = {"k": 2, "method": "best", "options": {"iterations": 50}}
     with attempt(request_of, release={"revision": 1}, microaggregation=how) as made:
         publish.fn(*made)

@@ -141,8 +141,7 @@ def test_files_that_cannot_be_taken_back_are_named(
 
 def sealed(request_of: Request) -> str:
     masked, approval, spec, record = candidate(request_of)
-    held = seal.fn(masked, approval, spec, record)
-    return str(held.attempt)
+    return str(seal.fn(masked, approval, spec, record).attempt)
 
 
 def test_a_candidate_that_is_swapped_while_it_is_checked_is_published_as_it_was_sealed(

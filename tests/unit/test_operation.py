@@ -21,7 +21,7 @@ from flows.alone import alone
 from flows.cli import main
 from flows.notify import tell
 from flows.operation.installation import OUTBOX, Installation, adopt
-from tasks.publish import Candidate, Publication, decide, publish, seal
+from tasks.publish import Candidate, PublishedFolder, decide, publish, seal
 from tasks.store.audit import audit
 from tasks.store.history import history
 from tasks.store.register import Register
@@ -168,7 +168,7 @@ def test_an_altered_candidate_is_not_published(request_of: Request) -> None:
 def test_what_is_published_already_needs_no_review(published: Request) -> None:
     masked, approval, spec, record = candidate(published)
     found = seal.fn(masked, approval, spec, record)
-    assert isinstance(found, Publication)
+    assert isinstance(found, PublishedFolder)
     assert found.unchanged
     assert events(published) == ["publishing", "published", "unchanged"]
 
