@@ -51,6 +51,6 @@ class StorageError(ReleaseError):
 
 
 class ContractError(ReleaseError):
-    """Our own code broke a promise."""
+    """The code itself is at fault."""
 
     exit_code = 70

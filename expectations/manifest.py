@@ -25,7 +25,7 @@ OPEN = TYPED | ConfigDict(extra="allow")
 
 
 class ReleaseFacts(BaseModel):
-    """Which release an attempt was about."""
+    """The release that an attempt is about."""
 
     model_config = OPEN
 
@@ -49,7 +49,7 @@ class SpecFileFacts(BaseModel):
 
 
 class InputFacts(BaseModel):
-    """The file that was read."""
+    """The source that was read."""
 
     model_config = TYPED
 
@@ -85,7 +85,7 @@ class FindingFacts(BaseModel):
 
 
 class PublicFacts(BaseModel):
-    """Where files appear, and with which bytes."""
+    """The public folder, and the checksums of its files."""
 
     model_config = TYPED
 
@@ -94,7 +94,7 @@ class PublicFacts(BaseModel):
 
 
 class ReviewFacts(BaseModel):
-    """What a reviewer decided on a candidate."""
+    """The decision of a reviewer on a candidate."""
 
     model_config = OPEN
 
@@ -158,7 +158,7 @@ class Record(BaseModel):
 
     @property
     def k(self) -> int:
-        """The k that was asked for; 0 where the attempt did not come to it."""
+        """The k of the spec; 0 if there is no spec."""
         return int(self.spec.get("microaggregation", {}).get("k", 0))
 
     @property
@@ -169,11 +169,11 @@ class Record(BaseModel):
 
     @property
     def measures(self) -> dict[str, float]:
-        """Everything that was measured."""
+        """All measures."""
         return {} if self.evaluation is None else self.evaluation.measures
 
     def ceiling(self, measure: str) -> float:
-        """Give the ceiling of a measure; not a number where there is none."""
+        """Give the ceiling of a measure; not a number if it has no ceiling."""
         limits = self.spec.get("gate", {}).get("ceilings", {})
         return float(limits.get(measure, float("nan")))
 
@@ -209,13 +209,13 @@ class Manifest(Record):
 
     @property
     def record(self) -> Record:
-        """The parts that also hold for another attempt with the same table, such as a decision."""
+        """The parts that also hold for the decision on a candidate."""
         kept = self.model_fields_set & set(Record.model_fields) - {"attempt"}
         return Record.model_validate({name: getattr(self, name) for name in kept})
 
 
 def encode(manifest: Manifest) -> bytes:
-    """Write a manifest in the format of today."""
+    """Write a manifest in the latest format."""
     content = manifest.adding(format=FORMAT).content
     return json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
 
@@ -226,7 +226,7 @@ def decode(content: bytes, attempt: str) -> Manifest:
     Raises
     ------
     IntegrityError
-        If it is not a manifest, or in a format that a later version writes.
+        If it is not a manifest, or is in a format of a later version.
     """
     try:
         read = json.loads(content)

@@ -35,12 +35,12 @@ def approve(
     decision: Literal["approve", "reject"] = "approve",
     reason: str = "",
 ) -> State[Any]:
-    """Publish the very bytes of a sealed candidate, or reject it.
+    """Publish exactly the bytes of a sealed candidate, or reject it.
 
     Args:
         register_folder: the register that holds the candidate.
         candidate: its name, such as 000003-enterprise-survey-2026-Q3.
-        reviewer: your name; it must not be the one who started the run.
+        reviewer: your name; you must not be the person who started the run.
         decision: whether these files may be published.
         reason: kept in the register.
     """
@@ -74,11 +74,10 @@ def _decided(attempt: Attempt, register: Path, decision: Decision) -> Outcome:
 
 
 def _check_reviewed(register: Path) -> None:
-    """See that a run on the server publishes what a reviewed spec made, and nothing else."""
+    """Check that a run on the server decides on a candidate of a reviewed spec."""
     known = {os.path.realpath(file.spec.publication.register_folder) for file in reviewed_specs()}
     if os.path.realpath(register) not in known:
         raise SpecError(
-            "a run on the server must decide on a candidate of a reviewed spec; "
-            f"{str(register)!r} is the register of none: use `microrelease approve` on the command "
-            "line"
+            "a run on the server must decide on a candidate of a reviewed spec; no reviewed spec "
+            f"has the register {str(register)!r}: use `microrelease approve` on the command line"
         )

@@ -1,4 +1,4 @@
-"""Re-verifies what was published, from the files alone."""
+"""Verifies again what was published, from the files alone."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ from tasks.store.audit import audit as audit_register
     on_crashed=[tell_of],
 )
 def audit(registers: list[Path] | None = None) -> State[None]:
-    """Verify every release and every line of the registers again, and fail if one was altered.
+    """Verify every release and every line of the registers again; fail if one was altered.
 
     A register that cannot be read, or a spec that is faulty, fails the audit once the others are
     verified.
@@ -69,24 +69,24 @@ def audit(registers: list[Path] | None = None) -> State[None]:
 
 @stage(name="verify")
 def verify_register(register: Path) -> Audit:
-    """Audit one register, with what the server remembers of its last line."""
+    """Audit one register, and compare it with the last line that the server remembers."""
     return audit_register(register, witness=_witness(register))
 
 
 def known_registers() -> tuple[list[Path], list[SpecError]]:
-    """List the registers of all specs that can be called by name and were ever run.
+    """List the registers of all specs that can be run by name and have ever been run.
 
-    The server remembers those that were removed since. Spec files that are faulty are listed too.
+    The server remembers registers that were removed since. The errors of faulty specs come second.
     """
     files, faults = read_all(specs_folder())
     if not files and not faults:
-        raise SpecError(f"there must be a spec in {str(specs_folder())!r}; there is none")
+        raise SpecError(f"{str(specs_folder())!r} must hold a spec; it holds no spec")
     folders = {file.spec.publication.register_folder for file in files}
     return sorted(folder for folder in folders if folder.is_dir() or _witness(folder)), faults
 
 
 def _witness(register: Path) -> str | None:
-    """Ask the server for the hash of the last line when a run last wrote one."""
+    """Ask the server for the hash of the last line as of the last run."""
     with get_client(sync_client=True) as client:
         artefacts = client.read_artifacts(
             artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[witness_key(register)])),

@@ -1,4 +1,4 @@
-"""The map: methods, paths and k on one table, and nothing published."""
+"""Draws a map of methods, paths and k on one table, and publishes nothing."""
 
 from contextvars import ContextVar
 from pathlib import Path
@@ -32,8 +32,8 @@ KS_TRIED = (2, 3, 4, 5, 7, 10, 15)
 LARGEST_COUNT = 64
 
 map_folder: ContextVar[Path | None] = ContextVar("map_folder", default=None)
-"""Where the command line has the map written; a parameter of a run cannot say so. By default it is
-a folder of the register."""
+"""Folder into which the command line writes the map; a run has no such parameter. The default is a
+folder in the register."""
 
 
 @stage(name="try")

@@ -1,4 +1,4 @@
-"""Tells people of runs that did not end well, once for each."""
+"""Notifies people of runs that did not succeed, once for each run."""
 
 import json
 import os
@@ -27,7 +27,7 @@ PAUSES = (0.0, 2.0, 10.0)
 
 @flow(name="notify", flow_run_name="notify-{flow_run_id}", persist_result=False, log_prints=False)
 def notify(flow_run_id: UUID) -> None:
-    """Tell of a run that ended badly, unless that was done before.
+    """Notify people of a run that did not succeed, unless that was done before.
 
     Args:
         flow_run_id: the run.
@@ -39,18 +39,18 @@ def notify(flow_run_id: UUID) -> None:
 
 
 def tell_of(flow: Flow[..., Any], flow_run: FlowRun, state: State) -> None:  # noqa: ARG001
-    """Tell of a run from its own process, or from its worker; a hook, called by these names."""
+    """Notify people of a run; a hook that Prefect calls by these names, also in the worker."""
     if state.is_crashed():
-        # a worker knows a run by the name that it had before it started
+        # a worker knows only the name that the run had before it started
         with suppress(Exception), get_client(sync_client=True) as client:
             flow_run = client.read_flow_run(flow_run.id)
     tell(flow_run, state)
 
 
 def tell(run: FlowRun, state: State) -> bool:
-    """Put a message in the outbox and send it on; tell whether this was the first for the run.
+    """Put a message in the outbox and send it; return whether it was the first for the run.
 
-    Without an outbox there is nobody to tell: who runs a release by hand sees how it ends. A
+    Without an outbox nobody is notified: a person who runs a release by hand sees how it ends. A
     message that could not be sent stays in the outbox under another name.
 
     Raises
@@ -83,7 +83,7 @@ def tell(run: FlowRun, state: State) -> bool:
                 run.name,
             )
         except StorageError:
-            # if another tells of this run, it tries again
+            # the next notification of this run tries again
             message.rename(unsent)
             raise
         unsent.unlink(missing_ok=True)
@@ -91,7 +91,7 @@ def tell(run: FlowRun, state: State) -> bool:
 
 
 def _send(name: str, body: str, subject: str) -> None:
-    """Hand a message to a notification block, several times if it fails."""
+    """Pass a message to a notification block; try again if it fails."""
     fault = ""
     for pause in PAUSES:
         time.sleep(pause)

@@ -49,7 +49,7 @@ from tasks.validate import validate
 
 
 def run_name() -> str:
-    """Name a run after its release; the run itself will say what is wrong with its spec."""
+    """Name a run after its release; if the spec is faulty, the run itself reports that."""
     try:
         parts = guarded("name", _named)().spec.release.folder.parts
     except ReleaseError:
@@ -59,12 +59,12 @@ def run_name() -> str:
 
 
 def _named() -> Settled:
-    """Settle the spec that the parameters name, before Prefect has validated them."""
+    """Settle the spec that the parameters name; Prefect has not validated them yet."""
     return settle(NamedSpec.model_validate(runtime.flow_run.parameters["spec"]), due())
 
 
 def due() -> datetime:
-    """Tell when this run was due, however late it is."""
+    """Give the time at which this run was due, however late it started."""
     time: datetime | None = runtime.flow_run.scheduled_start_time
     return time or datetime.now(UTC)
 
@@ -105,7 +105,7 @@ def release(
 
 
 def _attempt(settled: Settled, started_by: str) -> Attempt:
-    """Note what is known before any work is done."""
+    """Start the record with everything that is known before any work is done."""
     spec = settled.spec
     record = Record.of(
         spec,
@@ -121,7 +121,7 @@ def _attempt(settled: Settled, started_by: str) -> Attempt:
 
 
 def _release(attempt: Attempt, settled: Settled, dry_run: bool, candidate: bool) -> Outcome:
-    """Check all that can be checked before any work is done; then mask, review and record."""
+    """Check what can be checked before any work is done; then mask, review and record."""
     spec, started_by = settled.spec, attempt.record.started_by
     outcome: Outcome | None = None
     with ExitStack() as until_recorded:
@@ -234,6 +234,6 @@ def _recorded(outcome: Outcome) -> Outcome:
         )
     except ReleaseError as error:
         # the first fault is the one to report
-        sentence = f"{outcome.sentence}; the register could not be told so ({error})"
+        sentence = f"{outcome.sentence}; this could not be recorded in the register ({error})"
         return replace(outcome, sentence=sentence)
     return replace(outcome, attempt=replace(attempt, manifest=manifest))

@@ -1,4 +1,4 @@
-"""Makes an approved table public, at once or after a review, and keeps the record of attempts."""
+"""Publishes an approved table, at once or after a review, and records every attempt."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -35,9 +35,9 @@ from tasks.store.register import (
 
 @dataclass(frozen=True)
 class PublishedFolder:
-    """Where a release is, and whether it was there before.
+    """The folder of a published release, and whether it was published before.
 
-    ``warning`` says what could not be done after it had appeared; else it is empty.
+    ``warning`` names a step that failed after the folder had appeared; otherwise it is empty.
     """
 
     folder: Path
@@ -56,7 +56,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class _Desk:
-    """Everything that an attempt is written with: its register, opened, and its name in it."""
+    """An open register, and the name of an attempt in it."""
 
     register: Register
     root: Folder
@@ -95,8 +95,8 @@ def publish(
 ) -> PublishedFolder:
     """Write, verify and reveal the public folder of an approved table.
 
-    ``record`` is what the manifest says of the attempt, to which the files are added here;
-    ``profile`` is what its report may draw of originals.
+    The files are added to ``record``, which becomes the manifest; ``profile`` holds what the report
+    may draw of originals.
     """
     _check_approved(masked, approval, spec)
     register = Register(spec.publication.register_folder)
@@ -114,9 +114,9 @@ def seal(
     record: Record,
     profile: Profile | None = None,
 ) -> Candidate | PublishedFolder:
-    """Write and verify the public files of an approved table, and put them away for a reviewer.
+    """Write and verify the public files of an approved table, and seal them for a reviewer.
 
-    What is published already needs no review.
+    A release that is published already needs no review.
     """
     _check_approved(masked, approval, spec)
     register = Register(spec.publication.register_folder)
@@ -134,17 +134,17 @@ def seal(
 
 @stage(name="decide", retries=2)
 def decide(register_folder: Path, candidate: str, decision: Decision) -> PublishedFolder:
-    """Publish the very bytes of a sealed candidate, or drop it.
+    """Publish exactly the bytes of a sealed candidate, or drop it.
 
     Raises
     ------
     RejectedError
-        If that was the decision; it is in the register then.
+        If that was the decision, which the register then shows.
     RefusedError
-        If the candidate does not wait, its starter would be its reviewer, or its period was
-        published meanwhile.
+        If the candidate does not wait for a decision, the reviewer started the run, or the period
+        has been published in the meantime.
     IntegrityError
-        If the candidate is not what was sealed.
+        If the candidate differs from what was sealed.
     """
     register = Register(register_folder)
     with register.opened() as root:
@@ -211,7 +211,7 @@ def _appear(
     profile: Profile | None,
     places: Places,
 ) -> PublishedFolder:
-    """Let prepared files appear in public, unless they are there."""
+    """Publish prepared files, unless the same release is published already."""
     file = record.spec_file.name if record.spec_file else None
     check_owner(desk.register, spec.release, spec.publication, file)
     target = spec.publication.public_folder / spec.release.folder
@@ -232,12 +232,12 @@ def _appear(
         public_folder.flush(spec.release, places)
         desk.append(PUBLISHED)
     except StorageError as error:
-        # it is public: to call that a failure would be wrong, and the next run adds the line
-        warning = f"the register could not be told so ({error}); the next run puts this right"
+        # the release is public, so this is no failure; the next run adds the line
+        warning = f"this could not be recorded in the register ({error}); the next run repairs this"
     return PublishedFolder(target, desk.manifest, unchanged=False, warning=warning)
 
 
 def _located(verified: Verification, spec: ReleaseSpec | SealedSpec) -> PublicFacts:
-    """Say where files appear, and with which bytes."""
+    """Name the public folder and the checksums of its files."""
     target = spec.publication.public_folder / spec.release.folder
     return PublicFacts(folder=target, checksums=verified.checksums)

@@ -111,7 +111,7 @@ def reduced(name: str, error: Exception) -> ReleaseError:
     if isinstance(error, OSError):
         return StorageError(
             f"{name} could not read or write a file: {error.strerror or type(error).__name__} at "
-            f"{place}; mend that and run again"
+            f"{place}; fix that and run again"
         )
     return ContractError(f"{name} failed: {type(error).__name__} at {place}")
 

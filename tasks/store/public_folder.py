@@ -50,11 +50,11 @@ class Prepared:
     Attributes
     ----------
     name : str
-        Of their folder there.
+        Name of their folder there.
     content : mapping of str to bytes
         The bytes that were read back from there.
     verified : Verification
-        What was found in these bytes.
+        The verification of these bytes.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Places:
-    """The public folder and the staging folder, opened once and held alone."""
+    """The public folder and the staging folder, opened once and locked."""
 
     public: Folder
     staging: Folder
@@ -72,7 +72,7 @@ class Places:
 
 
 def check_places(publication: Publication) -> None:
-    """See, before any work is done and without leaving a trace, that the folders can be written.
+    """Check, before any work is done and without leaving a trace, that folders can be written.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def check_places(publication: Publication) -> None:
 
 
 def _check_apart(publication: Publication) -> None:
-    """See that no link was put in place since the spec was read."""
+    """Check that no folder was replaced by a link since the spec was read."""
     try:
         publication.check_apart()
     except SpecError as error:
@@ -106,11 +106,11 @@ def _check_apart(publication: Publication) -> None:
 
 @contextmanager
 def opened_places(publication: Publication) -> Iterator[Places]:
-    """Hold the public folder alone, and leave nothing in the staging folder."""
+    """Open and lock the public folder, and leave nothing in the staging folder."""
     _check_apart(publication)
     with opened(publication.public_folder, "public_folder", PUBLIC) as public:
         with opened(publication.register_folder, "register_folder", PRIVATE) as register:
-            # links can be put in place at any time; both are locked, and would wait for each other
+            # a link can appear at any time; both folders are locked, and would wait for each other
             if public.is_same_as(register):
                 raise StorageError(
                     "public_folder must be a folder of its own; it leads to register_folder: put a "
@@ -139,7 +139,7 @@ def _sweep(places: Places) -> None:
 
 
 def _mark(publication: Publication) -> str:
-    """Tell our folders from others, should the staging folder be shared."""
+    """Name the prefix of our folders, in case the staging folder is shared."""
     public = hashlib.sha256(os.path.realpath(publication.public_folder).encode()).hexdigest()
     return f"microrelease-{public[:8]}-"
 
@@ -160,9 +160,9 @@ def stage_files(content: Mapping[str, bytes], attempt: str, places: Places) -> P
     Raises
     ------
     IntegrityError
-        If they do not keep what they promise.
+        If their claims do not hold.
     ContractError
-        If other bytes were read than were written.
+        If the bytes read differ from those written.
     """
     name = f"{places.mark}{attempt}"
     with places.staging.within(name, make=True) as folder:
@@ -178,12 +178,12 @@ def stage_files(content: Mapping[str, bytes], attempt: str, places: Places) -> P
 
 
 def reveal(prepared: Prepared, release: Release, places: Places) -> None:
-    """Give prepared files their public name in one step, and see that they are what was verified.
+    """Give prepared files their public name in one step, and check that they are as verified.
 
     Raises
     ------
     IntegrityError
-        If other files appeared; they are taken back.
+        If other files appeared; they are withdrawn.
     """
     target = release.folder
     with places.public.within(target.parent.name, make=True) as dataset:
@@ -201,7 +201,7 @@ def reveal(prepared: Prepared, release: Release, places: Places) -> None:
 
 
 def _take_back(dataset: Folder, name: str, prepared: Prepared, places: Places) -> NoReturn:
-    """Remove from the public folder what is not what was verified."""
+    """Remove files that were not verified from the public folder."""
     try:
         dataset.move(name, places.staging, prepared.name)
         outcome = "were taken back"
@@ -215,19 +215,19 @@ def _take_back(dataset: Folder, name: str, prepared: Prepared, places: Places) -
 
 
 def flush(release: Release, places: Places) -> None:
-    """See the name of a release that has appeared to the disk."""
+    """Flush the name of a release that has appeared to disk."""
     with places.public.within(release.folder.parent.name) as dataset:
         dataset.flush()
 
 
 def canonical(masked: pd.DataFrame) -> pa.Table:
-    """Sort the rows by their published content, so that their order says nothing of the source."""
+    """Sort the rows by their published content, so that the order reveals nothing of the source."""
     table = pa.Table.from_pandas(masked, preserve_index=False).replace_schema_metadata(None)
     return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
 def same_release(release: Release, prepared: Prepared, places: Places) -> Verification | None:
-    """Verify what is published already, if it holds the same data with the same claims.
+    """Find and verify the same release, if it is published already.
 
     Returns
     -------
@@ -237,9 +237,9 @@ def same_release(release: Release, prepared: Prepared, places: Places) -> Verifi
     Raises
     ------
     RefusedError
-        If the period is published otherwise, or what this revises is not published.
+        If the period is published with other data, or the revised release is not published.
     IntegrityError
-        If what is published there is not whole.
+        If the published folder is not intact.
     """
     target = release.folder
     published = _published(places.public, target)
@@ -262,7 +262,7 @@ def same_release(release: Release, prepared: Prepared, places: Places) -> Verifi
 
 
 def _published(public: Folder, target: Path) -> Verification | None:
-    """Verify what is published under a name; None if nothing is."""
+    """Verify the release that is published under a name; None if there is no such release."""
     name = target.parent.name
     if not public.has(name):
         return None
@@ -378,27 +378,27 @@ def _readme(package: dict[str, Any], spec: ReleaseSpec) -> str:
 
 Similar records were put into groups by microaggregation (method {facts["method"]}). In the columns
 marked "averaged" each record shows the average of its group, so that every combination of their
-values stands in at least k = {facts["k"]} records; there are {facts["groups"]} such combinations.
+values occurs in at least k = {facts["k"]} records; there are {facts["groups"]} such combinations.
 Rows are sorted by their content; their order means nothing.
 
-## What that costs
+## What this costs
 
-Averaging took away {facts["il_percent"]:.2f} % of the variance of the averaged columns (information
-loss), {facts["il_rounding_percent"]:.2g} of that by rounding. Means are kept, up to rounding;
-variances are smaller and correlations can be larger than in the original data.
+Averaging removed {facts["il_percent"]:.2f} % of the variance of the averaged columns (information
+loss), of which rounding accounts for {facts["il_rounding_percent"]:.2g} points. Means are kept, up
+to rounding; variances are smaller and correlations can be larger than in the original data.
 
 ## The files
 
 `data.csv` (UTF-8, comma, decimal point, empty for missing) and `data.parquet` hold the same
 records.
 `datapackage.json` describes columns and types and carries the SHA-256 of both, in the Frictionless
-Data Package format. `methodology.html` tells how records were protected, what that guarantees, and
-how to check it.
+Data Package format. `methodology.html` explains how records were protected, what this guarantees,
+and how to check it.
 """
 
 
 def _compare(verified: Verification, table: pa.Table, spec: ReleaseSpec) -> None:
-    """See that what was read back from disk is the table that was to be written."""
+    """Check that the files read back from disk hold the table that was to be written."""
     agrees = (
         verified.table.equals(table)
         and verified.columns == spec.columns.published

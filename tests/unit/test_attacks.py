@@ -160,9 +160,9 @@ def test_a_candidate_that_was_swapped_before_is_not_published(request_of: Reques
     attempt = sealed(request_of)
     folder = candidates.folder_of(Register(request_of.register), attempt)
     forge(folder)
-    with pytest.raises(IntegrityError, match="is not what was sealed"):
+    with pytest.raises(IntegrityError, match="differs from what was sealed"):
         decide.fn(request_of.register, attempt, Decision(True, "Bea"))
-    assert "is not what was sealed" in audit(request_of.register).faults[0]
+    assert "differs from what was sealed" in audit(request_of.register).faults[0]
     shutil.rmtree(folder)
     with pytest.raises(IntegrityError, match="is gone"):
         decide.fn(request_of.register, attempt, Decision(True, "Bea"))
@@ -186,7 +186,7 @@ def test_an_audit_compares_a_release_with_the_candidate_and_the_figures_that_wer
     decide.fn(request_of.register, attempt, Decision(True, "Bea"))
     monkeypatch.undo()
     (fault,) = [each for each in audit(request_of.register).faults if "2026-Q3" in each]
-    assert "claims k = 2, and k = 3 was approved" in fault
+    assert "claims k = 2, but k = 3 was approved" in fault
     assert f"it is not candidate {attempt}, which was approved" in fault
 
 
@@ -195,7 +195,7 @@ def test_an_audit_notices_other_figures_than_were_judged(request_of: Request) ->
     evaluation = asdict(approval.evaluation)
     evaluation["measures"]["il"] = 1.0
     publish.fn(masked, approval, spec, record.adding(evaluation=evaluation))
-    assert "it claims other figures than were judged: il" in audit(request_of.register).faults[0]
+    assert "its claims differ from what was judged: il" in audit(request_of.register).faults[0]
 
 
 def test_an_approval_for_another_gate_or_k_publishes_nothing(request_of: Request) -> None:

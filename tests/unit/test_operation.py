@@ -99,7 +99,7 @@ def test_a_form_offers_names_and_bounds_and_no_nulls() -> None:
 
 @pytest.mark.parametrize("name", ["Ana", " ana ", "ANA"])
 def test_who_started_a_run_cannot_review_it(name: str) -> None:
-    with pytest.raises(RefusedError, match="someone else"):
+    with pytest.raises(RefusedError, match="someone other"):
         Decision(True, name, started_by="Ana")
     Decision(True, "Bea", started_by="Ana")
 
@@ -134,9 +134,9 @@ def test_a_candidate_is_published_to_the_byte(request_of: Request) -> None:
     first, last = history(request_of.register, found)
     assert (first.decision, last.decision, last.reviewer) == ("sealed", "published", "Bea")
     assert (last.candidate, last.status) == (held.attempt, "verified")
-    with pytest.raises(RefusedError, match="was decided on before: waiting are none"):
+    with pytest.raises(RefusedError, match="has been decided on; candidates that wait: none"):
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
-    with pytest.raises(RefusedError, match="is none"):
+    with pytest.raises(RefusedError, match="is not a candidate"):
         decide.fn(request_of.register, "000009-other", Decision(True, "Bea"))
 
 
@@ -160,7 +160,7 @@ def test_an_altered_candidate_is_not_published(request_of: Request) -> None:
     with pytest.raises(IntegrityError, match=r"altered README.md: reject it"):
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
     file.unlink()
-    assert "not what was sealed" in audit(request_of.register).faults[0]
+    assert "differs from what was sealed" in audit(request_of.register).faults[0]
     with pytest.raises(RejectedError):
         decide.fn(request_of.register, held.attempt, Decision(False, "Bea"))
 

@@ -218,7 +218,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
     (
         "a folder added",
         lambda r: shutil.copytree(folder_of(r), folder_of(r).with_name("2026-Q4")),
-        "is in the public folder and not in the register",
+        "is in the public folder but not in the register",
     ),
     (
         "a manifest",
