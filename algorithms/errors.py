@@ -8,57 +8,49 @@ columns and counts, never a cell: messages travel to logs, databases and screens
 class ReleaseError(Exception):
     """Anything that keeps a release from being published.
 
-    ``exit_code`` is what the command line ends with, ``state_name`` what the Prefect UI shows.
+    The command line ends with its ``exit_code``.
     """
 
     exit_code = 1
-    state_name = "Failed"
 
 
 class SpecError(ReleaseError, ValueError):
     """The request is wrong."""
 
     exit_code = 10
-    state_name = "Misspecified"
 
 
 class DataError(ReleaseError):
     """The input is not what the request says it is."""
 
     exit_code = 11
-    state_name = "Invalid"
 
 
 class RefusedError(ReleaseError):
     """The gate says no: a measure is over its ceiling, or the period is already published."""
 
     exit_code = 12
-    state_name = "Blocked"
 
 
 class RejectedError(ReleaseError):
     """A reviewer said no, or nobody answered in time."""
 
     exit_code = 15
-    state_name = "Rejected"
 
 
 class IntegrityError(ReleaseError):
     """Published files or the register are not what they claim to be."""
 
     exit_code = 13
-    state_name = "Corrupt"
 
 
 class StorageError(ReleaseError):
     """A file or folder cannot be read or written."""
 
     exit_code = 14
-    state_name = "Unwritable"
 
 
 class ContractError(ReleaseError):
-    """Our own code broke a promise."""
+    """The code itself is at fault."""
 
     exit_code = 70
-    state_name = "Broken"

@@ -1,7 +1,8 @@
-"""Of the risk and the utility: the gate between a masked file and its publication."""
+"""The gate between a masked file and its publication: limits on risk and utility."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from algorithms.errors import RefusedError
 from algorithms.evaluation import Evaluation
@@ -60,57 +61,76 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Approval:
-    """Leave to publish one table; one that exists has passed the gate.
+class Verdicts:
+    """Every gated measure, unrounded, against its limit; what is not a number fails.
 
     Attributes
     ----------
     evaluation : Evaluation
-        What was measured on the table.
+        The measures of a table.
     gate : GateSection
-        What was tolerated.
+        The limits.
     k : int
         The smallest group allowed.
-    digest : str
-        Of the table that was judged; no other may be published.
-
-    Raises
-    ------
-    RefusedError
-        If a measure is above its ceiling or below its floor or a group is smaller than ``k``; the
-        message names the measure, its value, its limit and what to try.
+    each : tuple of Verdict
+        Ceilings first, then floors, then k.
     """
 
     evaluation: Evaluation
     gate: GateSection
     k: int
+    each: tuple[Verdict, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        exact = self.evaluation.exact
+        missing = float("nan")
+        each = (
+            *(
+                _verdict(name, exact.get(name, missing), most)
+                for name, most in self.gate.ceilings.all.items()
+            ),
+            *(
+                _verdict(name, exact.get(name, missing), least, floor=True)
+                for name, least in self.gate.floors.all.items()
+            ),
+            _verdict("k", exact["k"], float(self.k), floor=True),
+        )
+        object.__setattr__(self, "each", each)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.each)
+
+
+@dataclass(frozen=True)
+class Approval:
+    """Permission to publish one table; it cannot exist unless the table has passed the gate.
+
+    Attributes
+    ----------
+    verdicts : Verdicts
+        The measures of the table against their limits.
+    digest : str
+        Digest of the table that was judged; no other table may be published.
+
+    Raises
+    ------
+    RefusedError
+        If a measure is above its ceiling or below its floor, or a group is smaller than k. The
+        message names the measure, its value, its limit and what to try.
+    """
+
+    verdicts: Verdicts
     digest: str
 
     def __post_init__(self) -> None:
-        reasons = [
-            _reason(verdict)
-            for verdict in verdicts(self.evaluation, self.gate, self.k)
-            if not verdict.passed
-        ]
+        reasons = [_reason(verdict) for verdict in self.verdicts if not verdict.passed]
         if reasons:
             raise RefusedError("; ".join(reasons))
 
-
-def verdicts(evaluation: Evaluation, gate: GateSection, k: int) -> tuple[Verdict, ...]:
-    """Hold every gated measure, unrounded, against its limit; what is not a number fails."""
-    exact = evaluation.exact
-    missing = float("nan")
-    return (
-        *(
-            _verdict(name, exact.get(name, missing), most)
-            for name, most in gate.ceilings.all.items()
-        ),
-        *(
-            _verdict(name, exact.get(name, missing), least, floor=True)
-            for name, least in gate.floors.all.items()
-        ),
-        _verdict("k", exact["k"], float(k), floor=True),
-    )
+    @property
+    def evaluation(self) -> Evaluation:
+        """The measures of the table."""
+        return self.verdicts.evaluation
 
 
 def _verdict(name: str, value: float, limit: float, *, floor: bool = False) -> Verdict:

@@ -1,18 +1,22 @@
 """The manifest of an attempt, in every format that was ever written.
 
 Format 1 is that of version 0.1.0, which wrote no number. Format 2 added the number, the spec file
-and the changes of a run. A manifest is checked against its type before it is written.
+and the changes of a run.
 """
 
 import json
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from algorithms.errors import ContractError, IntegrityError
+from algorithms.errors import IntegrityError
+from expectations.gate import Verdict
 from expectations.request.named import Change
+from expectations.request.sections.publication import PublicationSection
+from expectations.request.sections.release import ReleaseSection
+from expectations.request.spec import ReleaseSpec
 
 FORMAT = 2
 """The format that is written."""
@@ -23,7 +27,7 @@ OPEN = TYPED | ConfigDict(extra="allow")
 
 
 class ReleaseFacts(BaseModel):
-    """Which release an attempt was about."""
+    """The release that an attempt is about."""
 
     model_config = OPEN
 
@@ -47,7 +51,7 @@ class SpecFileFacts(BaseModel):
 
 
 class InputFacts(BaseModel):
-    """The file that was read."""
+    """The source that was read."""
 
     model_config = TYPED
 
@@ -58,8 +62,32 @@ class InputFacts(BaseModel):
     columns: int
 
 
+class EvaluationFacts(BaseModel):
+    """The measures of a masked table."""
+
+    model_config = OPEN
+
+    measures: dict[str, float]
+    records: int
+    groups: int
+    sizes: dict[int, int]
+    notes: dict[str, str] = Field(default_factory=dict)
+    columns: tuple[dict[str, float], ...] = ()
+
+
+class FindingFacts(BaseModel):
+    """The result of one rule on a table."""
+
+    model_config = OPEN
+
+    suite: str
+    rule: str
+    met: bool
+    rows: int | None = None
+
+
 class PublicFacts(BaseModel):
-    """Where files appear, and with which bytes."""
+    """The public folder, and the checksums of its files."""
 
     model_config = TYPED
 
@@ -68,7 +96,7 @@ class PublicFacts(BaseModel):
 
 
 class ReviewFacts(BaseModel):
-    """What a reviewer decided on a candidate."""
+    """The decision of a reviewer on a candidate."""
 
     model_config = OPEN
 
@@ -79,41 +107,60 @@ class ReviewFacts(BaseModel):
     started_by: str = ""
 
 
-class Manifest(BaseModel):
-    """Everything that is kept of an attempt; what it did not come to is missing."""
+class Record(BaseModel):
+    """What is known of an attempt so far; parts that it has not come to are missing."""
 
     model_config = TYPED
 
-    format: int = 1
-    attempt: str
+    attempt: str = ""
+    """Name in the register; empty before it is entered there, and in a dry run."""
     release: ReleaseFacts
-    decision: str
-    reason: str = ""
     started_by: str = ""
     spec: dict[str, Any] = Field(default_factory=dict)
     """The whole spec of the run, as that version of the code understood it."""
     spec_file: SpecFileFacts | None = None
     changes: tuple[Change, ...] = ()
     flow_run: str = ""
-    code: dict[str, Any] = Field(default_factory=dict)
+    code: dict[str, str | None] = Field(default_factory=dict)
     environment: dict[str, str] = Field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     started: str = ""
     ended: str = ""
-    decided: str = ""
     seconds: float = 0.0
     input: InputFacts | None = None
     iterations: int | list[int] | None = None
-    evaluation: dict[str, Any] = Field(default_factory=dict)
-    gate: list[dict[str, Any]] = Field(default_factory=list)
-    expectations: list[dict[str, Any]] = Field(default_factory=list)
-    public: PublicFacts | None = None
+    evaluation: EvaluationFacts | None = None
+    gate: tuple[Verdict, ...] = ()
+    expectations: tuple[FindingFacts, ...] = ()
     review: ReviewFacts | None = None
-    report_sha256: str | None = None
+    decided: str = ""
+
+    @classmethod
+    def of(cls, spec: ReleaseSpec, **parts: Any) -> Self:
+        """Start the record of an attempt with its spec."""
+        content = spec.model_dump(mode="json")
+        return cls.model_validate({"release": content["release"], "spec": content, **parts})
+
+    def adding(self, **parts: Any) -> Self:
+        """Give the record with more parts; what is not of its type is refused."""
+        return type(self).model_validate({**self._parts(), **parts})
+
+    def ending(self, attempt: str, decision: str, **parts: Any) -> "Manifest":
+        """Give the manifest of an attempt that ends with this decision."""
+        known = {**self._parts(), "attempt": attempt, "decision": decision}
+        return Manifest.model_validate({**known, **parts})
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The parts that are known, as JSON."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def _parts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.model_fields_set}
 
     @property
     def k(self) -> int:
-        """The k that was asked for; 0 where the attempt did not come to it."""
+        """The k of the spec; 0 if there is no spec."""
         return int(self.spec.get("microaggregation", {}).get("k", 0))
 
     @property
@@ -124,41 +171,55 @@ class Manifest(BaseModel):
 
     @property
     def measures(self) -> dict[str, float]:
-        """Everything that was measured."""
-        return dict(self.evaluation.get("measures", {}))
+        """All measures."""
+        return {} if self.evaluation is None else self.evaluation.measures
 
     def ceiling(self, measure: str) -> float:
-        """Give the ceiling of a measure; not a number where there is none."""
+        """Give the ceiling of a measure; not a number if it has no ceiling."""
         limits = self.spec.get("gate", {}).get("ceilings", {})
         return float(limits.get(measure, float("nan")))
 
 
-def typed(content: Mapping[str, Any] | Manifest) -> Manifest:
-    """Check the content of a manifest against its type.
+@dataclass(frozen=True)
+class SealedSpec:
+    """The parts of a spec that a decision needs, as any version of the code sealed them."""
 
-    Raises
-    ------
-    ContractError
-        If it is not of the type that readers know; the message names parts, never their values.
-    """
-    try:
-        return Manifest.model_validate(content)
-    except ValidationError as error:
-        parts = sorted({".".join(map(str, fault["loc"])) for fault in error.errors()})
-        raise ContractError(f"a manifest must be of its type; not so: {', '.join(parts)}") from None
+    release: ReleaseSection
+    publication: PublicationSection
 
 
-def encode(content: dict[str, Any]) -> bytes:
-    """Write a manifest, once it is seen that it can be read again.
+class Manifest(Record):
+    """Everything that is kept of an attempt that has ended."""
 
-    Raises
-    ------
-    ContractError
-        If it is not of the type that readers know.
-    """
-    numbered = {"format": FORMAT, **content}
-    typed(numbered)
-    return json.dumps(numbered, indent=2, ensure_ascii=False).encode() + b"\n"
+    format: int = 1
+    attempt: str
+    decision: str
+    reason: str = ""
+    public: PublicFacts | None = None
+    report_sha256: str | None = None
+
+    @property
+    def sealed_spec(self) -> SealedSpec:
+        """Which release the files of a candidate are, and where they are to appear.
+
+        The rest of its spec was judged by the version that sealed it, and is not judged again.
+        """
+        return SealedSpec(
+            ReleaseSection.model_validate(self.spec["release"]),
+            PublicationSection.model_validate(self.spec["publication"]),
+        )
+
+    @property
+    def record(self) -> Record:
+        """The parts that also hold for the decision on a candidate."""
+        kept = self.model_fields_set & set(Record.model_fields) - {"attempt"}
+        return Record.model_validate({name: getattr(self, name) for name in kept})
+
+
+def encode(manifest: Manifest) -> bytes:
+    """Write a manifest in the latest format."""
+    content = manifest.adding(format=FORMAT).content
+    return json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
 def decode(content: bytes, attempt: str) -> Manifest:
@@ -167,7 +228,7 @@ def decode(content: bytes, attempt: str) -> Manifest:
     Raises
     ------
     IntegrityError
-        If it is not a manifest, or in a format that a later version writes.
+        If it is not a manifest, or is in a format of a later version.
     """
     try:
         read = json.loads(content)

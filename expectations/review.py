@@ -1,4 +1,4 @@
-"""Of the reviewer: someone with a name, who is not the one that started the run."""
+"""A decision must be made by a named person who did not start the run."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from algorithms.errors import RefusedError
 
 SCHEDULE = "the schedule"
-"""Stands for the starter of a run that nobody started by hand."""
+"""Stands in for the name of a starter if no person started the run."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class Decision:
     reason : str
         Kept in the register.
     started_by : str, optional
-        Name of the one who started the run, empty where that is not known; None as long as the
-        candidate has not been read.
+        Name of the person who started the run, empty if it is not known; None until the candidate
+        has been read.
 
     Raises
     ------
     RefusedError
-        If the reviewer has no name or started the run, or if a run is approved of which nobody
-        knows who started it.
+        If the reviewer has no name or started the run, or approves a run without knowing who
+        started it.
     """
 
     approved: bool
@@ -44,21 +44,21 @@ class Decision:
             return
         if self.approved and not _plain(self.started_by):
             raise RefusedError(
-                "a release must be reviewed by someone else than the one who started it; who "
+                "a release must be reviewed by someone other than the person who started it; who "
                 "started this one is not known: reject it, and run it again with started_by"
             )
         if _plain(self.reviewer) == _plain(self.started_by):
             raise RefusedError(
-                f"a release must be reviewed by someone else than the one who started it; "
+                "a release must be reviewed by someone other than the person who started it; "
                 f"{self.started_by!r} did both"
             )
 
 
 def person(name: str) -> str:
-    """Give the name of a person without spaces around it; empty if it is not one."""
+    """Strip the name of a person; empty if it is not the name of a person."""
     return "" if _plain(name) == SCHEDULE else name.strip()
 
 
 def _plain(name: str) -> str:
-    """Write a name so that spaces, capitals and the way it is encoded make no difference."""
+    """Normalise a name: spaces, capitals and encoding make no difference."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

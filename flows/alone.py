@@ -1,4 +1,4 @@
-"""Two releases of one dataset never overlap, and a run ends with the worker that started it."""
+"""Releases of one dataset never overlap, and a run ends with the worker that started it."""
 
 import os
 import signal
@@ -25,12 +25,12 @@ LEASE = 60.0
 
 @contextmanager
 def alone(dataset: str, register: Path) -> Iterator[None]:
-    """Hold a dataset against every other release of it, until this one is published or sealed.
+    """Lock a dataset against other releases of it, until this one is published or sealed.
 
-    A run that waits for its reviewer holds its candidate only, see `deciding`.
+    A run that waits for its reviewer locks its candidate only, see `deciding`.
 
-    A lock on a file beside the register holds among all processes that share that file system, with
-    or without a Prefect server, and ends with its process. A limit on the server holds among hosts.
+    A lock on a file beside the register excludes all processes that share the file system, with or
+    without a Prefect server, and ends with its process. A limit on the server excludes other hosts.
 
     Raises
     ------
@@ -39,22 +39,22 @@ def alone(dataset: str, register: Path) -> Iterator[None]:
     """
     locks = Register(register).locks
     make_folder(locks, "register_folder")
-    with ExitStack() as held:
-        if not held.enter_context(try_lock(locks / dataset, PATIENCE)):
+    with ExitStack() as locked:
+        if not locked.enter_context(try_lock(locks / dataset, PATIENCE)):
             raise _under_way(dataset)
         if get_current_settings().api.url is not None:
             limit = f"release-{dataset}"
-            # another host may have made it meanwhile
+            # another host may have created it in the meantime
             with suppress(ObjectAlreadyExists), get_client(sync_client=True) as client:
                 client.upsert_global_concurrency_limit_by_name(limit, 1)
             try:
-                held.enter_context(
+                locked.enter_context(
                     concurrency(
                         limit,
                         timeout_seconds=LEASE + PATIENCE,
                         lease_duration=LEASE,
                         strict=True,
-                        # the file lock still holds, and a release is not broken off half way
+                        # the file lock still holds, and a release must not be aborted half way
                         raise_on_lease_renewal_failure=False,
                     )
                 )
@@ -72,15 +72,15 @@ def _under_way(dataset: str) -> RefusedError:
 
 @contextmanager
 def deciding(register: Path, candidate: str) -> Iterator[None]:
-    """Hold a sealed candidate against everyone else who would decide on it.
+    """Lock a sealed candidate against anyone else who would decide on it.
 
-    Other candidates, also of the same dataset, can be decided on meanwhile: the lock of the
-    register lets one publication in at a time, and each checks again what is public by then.
+    Other candidates, also of the same dataset, can be decided on in the meantime: the lock of the
+    register admits one publication at a time, and each checks again what is public by then.
 
     Raises
     ------
     RefusedError
-        If another process holds it, such as a run that waits for its reviewer.
+        If another process has locked it, such as a run that waits for its reviewer.
     """
     locks = Register(register).locks
     make_folder(locks, "register_folder")
@@ -96,7 +96,7 @@ def deciding(register: Path, candidate: str) -> Iterator[None]:
 def end_with_worker() -> None:
     """End this process when the worker that started it has died.
 
-    A run that outlives its worker is one that nobody can see or stop.
+    Nobody could see or stop a run that outlives its worker.
     """
     if "PREFECT__FLOW_RUN_ID" not in os.environ:
         return

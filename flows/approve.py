@@ -1,21 +1,19 @@
 """Decides on a candidate that was sealed earlier."""
 
 import os
-from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from prefect import flow, runtime
 from prefect.client.schemas.objects import State
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from algorithms.errors import ReleaseError, SpecError
 from expectations.request.named import reviewed_specs
-from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
 from flows.alone import deciding, end_with_worker
 from flows.notify import tell_of
-from flows.outcome import Outcome, observers
+from flows.outcome import Attempt, Outcome, published, show, state_of, stopped
 from tasks.publish import decide
 from tasks.stage import guarded
 from tasks.store.candidates import check_waiting
@@ -36,48 +34,50 @@ def approve(
     reviewer: Annotated[str, Field(min_length=1)],
     decision: Literal["approve", "reject"] = "approve",
     reason: str = "",
-) -> State[None]:
-    """Publish the very bytes of a sealed candidate, or reject it.
+) -> State[Any]:
+    """Publish exactly the bytes of a sealed candidate, or reject it.
 
     Args:
         register_folder: the register that holds the candidate.
         candidate: its name, such as 000003-enterprise-survey-2026-Q3.
-        reviewer: your name; it must not be the one who started the run.
+        reviewer: your name; you must not be the person who started the run.
         decision: whether these files may be published.
         reason: kept in the register.
     """
     end_with_worker()
-    outcome = Outcome()
+    attempt: Attempt | None = None
+    outcome: Outcome
     try:
-        guarded("approve", _approve)(
-            register_folder, candidate, Decision(decision == "approve", reviewer, reason), outcome
-        )
+        answer = Decision(decision == "approve", reviewer, reason)
+        attempt = guarded("approve", _sealed_attempt)(register_folder.absolute(), candidate)
+        outcome = guarded("approve", _decided)(attempt, register_folder.absolute(), answer)
     except ReleaseError as error:
-        outcome.fail(error)
-    outcome.show("Published")
-    for observer in observers:
-        observer(outcome)
-    return outcome.state("Published")
+        outcome = stopped(attempt, error)
+    show(outcome)
+    return state_of(outcome)
 
 
-def _approve(folder: Path, candidate: str, decision: Decision, outcome: Outcome) -> None:
+def _sealed_attempt(folder: Path, candidate: str) -> Attempt:
+    """Read what is known of a candidate that waits, in the format in which it was sealed."""
     if runtime.deployment.id is not None:
         _check_reviewed(folder)
-    register = Register(folder.absolute())
+    register = Register(folder)
     check_waiting(register, candidate)
-    # a spec that this version would refuse was judged by the version that sealed it
-    with suppress(ValidationError):
-        outcome.spec = ReleaseSpec.model_validate(register.manifest(candidate).spec)
-    with deciding(register.folder, candidate):
-        outcome.publish(decide(register.folder, candidate, decision))
+    manifest = register.manifest(candidate)
+    return Attempt(manifest.sealed_spec, manifest.record.adding(attempt=candidate))
+
+
+def _decided(attempt: Attempt, register: Path, decision: Decision) -> Outcome:
+    candidate = attempt.record.attempt
+    with deciding(register, candidate):
+        return published(attempt, decide(register, candidate, decision))
 
 
 def _check_reviewed(register: Path) -> None:
-    """See that a run on the server publishes what a reviewed spec made, and nothing else."""
+    """Check that a run on the server decides on a candidate of a reviewed spec."""
     known = {os.path.realpath(file.spec.publication.register_folder) for file in reviewed_specs()}
     if os.path.realpath(register) not in known:
         raise SpecError(
-            "a run on the server must decide on a candidate of a reviewed spec; "
-            f"{str(register)!r} is the register of none: use `microrelease approve` on the command "
-            "line"
+            "a run on the server must decide on a candidate of a reviewed spec; no reviewed spec "
+            f"has the register {str(register)!r}: use `microrelease approve` on the command line"
         )

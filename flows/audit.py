@@ -1,4 +1,4 @@
-"""Re-verifies what was published, from the files alone."""
+"""Verifies again what was published, from the files alone."""
 
 import json
 from pathlib import Path
@@ -14,6 +14,7 @@ from algorithms.errors import IntegrityError, ReleaseError, SpecError
 from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
 from flows.notify import tell_of
+from flows.states import VERIFIED, state_name
 from tasks.reporting.artefacts import harmless, show_audit, show_head, witness_key
 from tasks.stage import guarded, stage
 from tasks.store.audit import Audit
@@ -28,7 +29,7 @@ from tasks.store.audit import audit as audit_register
     on_crashed=[tell_of],
 )
 def audit(registers: list[Path] | None = None) -> State[None]:
-    """Verify every release and every line of the registers again, and fail if one was altered.
+    """Verify every release and every line of the registers again; fail if one was altered.
 
     A register that cannot be read, or a spec that is faulty, fails the audit once the others are
     verified.
@@ -41,59 +42,59 @@ def audit(registers: list[Path] | None = None) -> State[None]:
         try:
             registers, faulty = guarded("audit", known_registers)()
         except ReleaseError as error:
-            return Failed(name=error.state_name, message=str(error))
+            return Failed(name=state_name(error), message=str(error))
         errors += faulty
-    found: dict[Path, Audit] = {}
+    audits: dict[Path, Audit] = {}
     for register in registers:
         try:
-            found[register] = verify_register(register)
+            audits[register] = verify_register(register)
         except ReleaseError as error:
-            found[register] = Audit(faults=[str(error)])
+            audits[register] = Audit(faults=[str(error)])
             errors.append(type(error)(f"{register}: {error}"))
         else:
-            errors += [IntegrityError(f"{register}: {fault}") for fault in found[register].faults]
+            errors += [IntegrityError(f"{register}: {fault}") for fault in audits[register].faults]
     with harmless():
-        show_audit(found)
+        show_audit(audits)
     if errors:
-        worst = next((one for one in errors if isinstance(one, IntegrityError)), errors[0])
-        return Failed(name=worst.state_name, message="; ".join(map(str, errors)))
-    for register, one in found.items():
+        worst = next((error for error in errors if isinstance(error, IntegrityError)), errors[0])
+        return Failed(name=state_name(worst), message="; ".join(map(str, errors)))
+    for register, result in audits.items():
         with harmless():
-            show_head(register, one.lines, one.head)
-    verified = sum(len(one.verified) for one in found.values())
+            show_head(register, result.lines, result.head)
+    verified = sum(len(result.verified) for result in audits.values())
     return Completed(
-        name="Verified", message=f"{verified} releases in {len(found)} registers are as published"
+        name=VERIFIED, message=f"{verified} releases in {len(audits)} registers are as published"
     )
 
 
 @stage(name="verify")
 def verify_register(register: Path) -> Audit:
-    """Audit one register, with what the server remembers of its last line."""
+    """Audit one register, and compare it with the last line that the server remembers."""
     return audit_register(register, witness=_witness(register))
 
 
 def known_registers() -> tuple[list[Path], list[SpecError]]:
-    """List the registers of all specs that can be called by name and were ever run.
+    """List the registers of all specs that can be run by name and have ever been run.
 
-    The server remembers those that were removed since. Spec files that are faulty are listed too.
+    The server remembers registers that were removed since. The errors of faulty specs come second.
     """
     files, faults = read_all(specs_folder())
     if not files and not faults:
-        raise SpecError(f"there must be a spec in {str(specs_folder())!r}; there is none")
+        raise SpecError(f"{str(specs_folder())!r} must hold a spec; it holds no spec")
     folders = {file.spec.publication.register_folder for file in files}
     return sorted(folder for folder in folders if folder.is_dir() or _witness(folder)), faults
 
 
 def _witness(register: Path) -> str | None:
-    """Ask the server for the hash of the last line when a run last wrote one."""
+    """Ask the server for the hash of the last line as of the last run."""
     with get_client(sync_client=True) as client:
-        kept = client.read_artifacts(
+        artefacts = client.read_artifacts(
             artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[witness_key(register)])),
             sort=ArtifactSort.UPDATED_DESC,
             limit=1,
         )
-    if not kept:
+    if not artefacts:
         return None
-    data = kept[0].data
+    data = artefacts[0].data
     head: str = (json.loads(data) if isinstance(data, str) else data)[0]["head"]  # type: ignore[index]
     return head

@@ -1,13 +1,13 @@
-"""The map: methods, paths and k on one table, and nothing published."""
+"""Draws a map of methods, paths and k on one table, and publishes nothing."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
-from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
 
@@ -18,12 +18,13 @@ from expectations.request.sections.microaggregation import MicroaggregationSecti
 from expectations.request.spec import ReleaseSpec
 from flows.alone import end_with_worker
 from flows.notify import tell_of
+from flows.outcome import Explored, state_of, stopped
 from flows.release import due, run_name
 from tasks.explore.cell import Cell, choices, recommendation
-from tasks.explore.outputs import write_map
+from tasks.explore.outputs import show_map, write_map
 from tasks.explore.workers import Workers, working
 from tasks.ingest import ingest
-from tasks.reporting.artefacts import show_map
+from tasks.listening import listener
 from tasks.stage import guarded, stage
 from tasks.standardise import standardise
 from tasks.validate import validate
@@ -33,23 +34,25 @@ KS_TRIED = (2, 3, 4, 5, 7, 10, 15)
 LARGEST_COUNT = 64
 
 map_folder: ContextVar[Path | None] = ContextVar("map_folder", default=None)
-"""Where the command line has the map written; a parameter of a run cannot say so. By default it is
-a folder of the register."""
+"""Folder into which the command line writes the map; a run has no such parameter. The default is a
+folder in the register."""
 
-Observer = Callable[[Cell, int], None]
-"""Told of every cell that is done, and how many there are."""
 
-observers: list[Observer] = []
-outcomes: list[Callable[[list[Cell], ReleaseError | None], None]] = []
-"""Told of all cells, or what went wrong."""
+@contextmanager
+def written_to(folder: Path) -> Iterator[None]:
+    """Have runs of this process write their map to a folder."""
+    token = map_folder.set(folder)
+    try:
+        yield
+    finally:
+        map_folder.reset(token)
 
 
 @stage(name="try")
 def try_choice(workers: Workers, choice: MicroaggregationSection, cells: int) -> Cell:
     """Try one choice in a process of its own."""
     cell = workers.run(choice)
-    for observer in observers:
-        observer(cell, cells)
+    listener().cell_measured(cell, cells)
     return cell
 
 
@@ -70,7 +73,7 @@ def explore(
     ks: list[int] | None = None,
     seconds: Annotated[float, Field(gt=0)] = 60.0,
     workers: Annotated[int, Field(ge=1, le=LARGEST_COUNT)] = 2,
-) -> State[None]:
+) -> State[Any]:
     """Measure methods, paths and k on one table; publish nothing.
 
     Args:
@@ -84,11 +87,10 @@ def explore(
         workers: choices that are tried at the same time.
     """
     end_with_worker()
-    cells: list[Cell] = []
     try:
         settled = guarded("settle", resolve_spec)(spec, due()).spec
         maps = settled.publication.register_folder / "maps"
-        guarded("explore", _explore)(
+        cells = guarded("explore", _explore)(
             settled,
             map_folder.get() or maps / "-".join(settled.release.folder.parts),
             methods or list(METHODS),
@@ -96,15 +98,10 @@ def explore(
             ks or _ks(settled),
             seconds,
             workers,
-            cells,
         )
     except ReleaseError as error:
-        for told in outcomes:
-            told(cells, error)
-        return Failed(name=error.state_name, message=str(error))
-    for told in outcomes:
-        told(cells, None)
-    return Completed(name="Explored", message=recommendation(cells, settled))
+        return state_of(stopped(None, error))
+    return state_of(Explored(None, recommendation(cells, settled), cells))
 
 
 def _ks(spec: ReleaseSpec) -> list[int]:
@@ -125,8 +122,7 @@ def _explore(
     ks: list[int],
     seconds: float,
     count: int,
-    cells: list[Cell],
-) -> None:
+) -> tuple[Cell, ...]:
     log = get_run_logger()
     wanted = choices(spec, methods, orderings, ks)
     source, _ = ingest(spec)
@@ -135,7 +131,8 @@ def _explore(
     log.info("%d choices, %d at a time", len(wanted), count)
     with working((table, spec), count, seconds) as workers:
         futures = [try_choice.submit(workers, choice, len(wanted)) for choice in wanted]
-        cells += [future.result() for future in futures]
+        cells = tuple(future.result() for future in futures)
     write_map(cells, spec, folder)
     show_map(cells, spec)
     log.info("%s", recommendation(cells, spec))
+    return cells

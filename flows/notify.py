@@ -1,4 +1,4 @@
-"""Tells people of runs that did not end well, once for each."""
+"""Notifies people of runs that did not succeed, once for each run."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from flows.operation.installation import OUTBOX
 from tasks.store.disk import make_folder
 from tasks.store.register import now
 
-BLOCK = "MICRORELEASE_NOTIFY"
+NOTIFICATION_BLOCK = "MICRORELEASE_NOTIFY"
 """Environment variable with a Prefect notification block, such as slack-webhook/releases."""
 PAUSES = (0.0, 2.0, 10.0)
 """Seconds before each attempt to send a message on."""
@@ -27,7 +27,7 @@ PAUSES = (0.0, 2.0, 10.0)
 
 @flow(name="notify", flow_run_name="notify-{flow_run_id}", persist_result=False, log_prints=False)
 def notify(flow_run_id: UUID) -> None:
-    """Tell of a run that ended badly, unless that was done before.
+    """Notify people of a run that did not succeed, unless that was done before.
 
     Args:
         flow_run_id: the run.
@@ -39,18 +39,18 @@ def notify(flow_run_id: UUID) -> None:
 
 
 def tell_of(flow: Flow[..., Any], flow_run: FlowRun, state: State) -> None:  # noqa: ARG001
-    """Tell of a run from its own process, or from its worker; a hook, called by these names."""
+    """Notify people of a run; a hook that Prefect calls by these names, also in the worker."""
     if state.is_crashed():
-        # a worker knows a run by the name that it had before it started
+        # a worker knows only the name that the run had before it started
         with suppress(Exception), get_client(sync_client=True) as client:
             flow_run = client.read_flow_run(flow_run.id)
     tell(flow_run, state)
 
 
 def tell(run: FlowRun, state: State) -> bool:
-    """Put a message in the outbox and send it on; tell whether this was the first for the run.
+    """Put a message in the outbox and send it; return whether it was the first for the run.
 
-    Without an outbox there is nobody to tell: who runs a release by hand sees how it ends. A
+    Without an outbox nobody is notified: a person who runs a release by hand sees how it ends. A
     message that could not be sent stays in the outbox under another name.
 
     Raises
@@ -62,7 +62,7 @@ def tell(run: FlowRun, state: State) -> bool:
         return False
     outbox = Path(os.environ[OUTBOX])
     make_folder(outbox, "the outbox")
-    told = {
+    content = {
         "time": now(),
         "run": run.name,
         "flow_run_id": str(run.id),
@@ -72,14 +72,18 @@ def tell(run: FlowRun, state: State) -> bool:
     message, unsent = outbox / f"{run.id}.json", outbox / f"{run.id}.unsent"
     try:
         with message.open("x", encoding="utf-8") as file:
-            json.dump(told, file, indent=2, ensure_ascii=False)
+            json.dump(content, file, indent=2, ensure_ascii=False)
     except FileExistsError:
         return False
-    if os.environ.get(BLOCK):
+    if os.environ.get(NOTIFICATION_BLOCK):
         try:
-            _send(os.environ[BLOCK], f"{state.name}: {state.message or 'no message'}", run.name)
+            _send(
+                os.environ[NOTIFICATION_BLOCK],
+                f"{state.name}: {state.message or 'no message'}",
+                run.name,
+            )
         except StorageError:
-            # if another tells of this run, it tries again
+            # the next notification of this run tries again
             message.rename(unsent)
             raise
         unsent.unlink(missing_ok=True)
@@ -87,7 +91,7 @@ def tell(run: FlowRun, state: State) -> bool:
 
 
 def _send(name: str, body: str, subject: str) -> None:
-    """Hand a message to a notification block, several times if it fails."""
+    """Pass a message to a notification block; try again if it fails."""
     fault = ""
     for pause in PAUSES:
         time.sleep(pause)

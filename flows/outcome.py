@@ -1,21 +1,22 @@
 """How an attempt ended."""
 
-import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from prefect import states
 from prefect.client.schemas.objects import State
-from prefect.states import Completed, Failed
+from prefect.exceptions import FailedRun
 
-from algorithms.errors import ReleaseError
-from algorithms.evaluation import Evaluation
+from algorithms.errors import RefusedError, RejectedError, ReleaseError
 from algorithms.profile import Profile
-from expectations.gate import Verdict
+from expectations.gate import Verdicts
+from expectations.manifest import Record, SealedSpec, decode
 from expectations.request.spec import ReleaseSpec
-from tasks.publish import Candidate, Publication
+from flows.states import APPROVED, EXPLORED, PUBLISHED, SEALED, state_name
+from tasks.explore.cell import Cell
+from tasks.publish import Candidate, PublishedFolder
 from tasks.reporting.artefacts import (
     harmless,
     show_expectations,
@@ -24,99 +25,201 @@ from tasks.reporting.artefacts import (
     show_measures,
     show_summary,
 )
-from tasks.store.register import Register, Running, now
+from tasks.store.register import Register, now
 
 
-@dataclass
-class Outcome:
-    """How an attempt ended, in figures and sentences that may be shown to anyone."""
+@dataclass(frozen=True)
+class Attempt:
+    """What is known of an attempt, in figures and sentences that may be shown to anyone.
 
-    spec: ReleaseSpec | None = None
-    sentence: str = ""
-    error: ReleaseError | None = None
-    evaluation: Evaluation | None = None
-    verdicts: tuple[Verdict, ...] = ()
-    folder: Path | None = None
-    manifest: Path | None = None
-    candidate: Candidate | None = None
-    """What waits for a decision."""
-    recorded: bool = False
-    """Whether the register tells of this attempt already."""
-    record: dict[str, Any] = field(default_factory=dict)
+    Attributes
+    ----------
+    spec : ReleaseSpec or SealedSpec
+        What was asked for.
+    record : Record
+        What the manifest says of the attempt, as far as it has come.
+    verdicts : Verdicts, optional
+        The measures against their limits.
+    profile : Profile, optional
+        What may be drawn of originals.
+    manifest : Path, optional
+        The manifest in the register; None as long as the register does not know how it ended.
+    started : float
+        When the attempt started, on the monotonic clock.
+    """
+
+    spec: ReleaseSpec | SealedSpec
+    record: Record
+    verdicts: Verdicts | None = None
     profile: Profile | None = None
+    manifest: Path | None = None
     started: float = field(default_factory=time.monotonic)
-    running: Running | None = None
-    """The attempt, from its line in the register until its outcome is there, too."""
 
-    def begin(self, running: Running) -> None:
-        """Take over an attempt that was entered in the register."""
-        self.running, self.record["attempt"] = running, running.attempt
+    def adding(self, **parts: Any) -> "Attempt":
+        """Add parts to the record."""
+        return replace(self, record=self.record.adding(**parts))
 
-    def close(self) -> None:
-        """Let go of the attempt."""
-        if self.running is not None:
-            self.running.close()
-
-    def timed_record(self) -> dict[str, Any]:
-        """Say what the manifest says of the attempt, up to now."""
+    def timed(self) -> Record:
+        """Give the record of an attempt that ends now."""
         seconds = round(time.monotonic() - self.started, 3)
-        return {**self.record, "ended": now(), "seconds": seconds}
+        return self.record.adding(ended=now(), seconds=seconds)
 
-    def publish(self, publication: Publication) -> None:
-        """Take over where a release was published."""
-        self.folder, self.manifest = publication.folder, publication.manifest
-        self.candidate, self.recorded = None, True
-        self.sentence = (
-            "already published with the same data and claims; nothing was changed"
-            if publication.unchanged
-            else f"published {publication.folder.parent.name} {publication.folder.name}"
+    @property
+    def certificate(self) -> str:
+        """How much better any method could do, in words; empty where nothing was measured."""
+        return self.verdicts.evaluation.certificate if self.verdicts else ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended, and why in one sentence.
+
+    There is no attempt where the spec could not be read.
+    """
+
+    attempt: Attempt | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Published(Outcome):
+    """The release is public."""
+
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Sealed(Outcome):
+    """The release waits for a decision."""
+
+    candidate: Candidate
+
+
+@dataclass(frozen=True)
+class Approved(Outcome):
+    """A dry run passed the gate."""
+
+
+@dataclass(frozen=True)
+class Explored(Outcome):
+    """Choices were measured."""
+
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Stopped(Outcome):
+    """Nothing was published."""
+
+    error: ReleaseError
+
+
+@dataclass(frozen=True)
+class Refused(Stopped):
+    """The gate or a reviewer said no."""
+
+
+@dataclass(frozen=True)
+class Failed(Stopped):
+    """Something went wrong."""
+
+
+def published(attempt: Attempt, release: PublishedFolder) -> Published:
+    """Say where a release was published."""
+    folder = release.folder
+    sentence = (
+        "already published with the same data and claims; nothing was changed"
+        if release.unchanged
+        else f"published {folder.parent.name} {folder.name}"
+    )
+    if release.warning:
+        sentence += f"; {release.warning}"
+    return Published(replace(attempt, manifest=release.manifest), sentence, folder)
+
+
+def sealed(attempt: Attempt, candidate: Candidate) -> Sealed:
+    """Say under which name a release was sealed."""
+    sentence = f"sealed as {candidate.attempt}; it waits for a decision"
+    return Sealed(replace(attempt, manifest=candidate.manifest), sentence, candidate)
+
+
+def stopped(attempt: Attempt | None, error: ReleaseError) -> Stopped:
+    """Say why nothing was published."""
+    kind = Refused if isinstance(error, RefusedError | RejectedError) else Failed
+    return kind(attempt, str(error), error)
+
+
+def name_of(outcome: Outcome) -> str:
+    """Name an outcome as the Prefect UI does."""
+    if isinstance(outcome, Stopped):
+        return state_name(outcome.error)
+    names = {Published: PUBLISHED, Sealed: SEALED, Approved: APPROVED, Explored: EXPLORED}
+    return names[type(outcome)]
+
+
+class StoppedRun(FailedRun):
+    """Carries the outcome of a run that failed: Prefect takes nothing but an exception there."""
+
+    def __init__(self, outcome: Stopped) -> None:
+        super().__init__(outcome.sentence)
+        self.outcome = outcome
+
+
+def state_of(outcome: Outcome) -> State[Any]:
+    """Give the state in which a run ends; the outcome in it never leaves this process."""
+    if isinstance(outcome, Stopped):
+        data = StoppedRun(outcome)
+        return states.Failed(name=name_of(outcome), message=outcome.sentence, data=data)
+    return states.Completed(name=name_of(outcome), message=outcome.sentence, data=outcome)
+
+
+def outcome_of(state: State[Any]) -> Outcome:
+    """Take the outcome from the state in which a run ended in this process.
+
+    Raises
+    ------
+    ReleaseError
+        If Prefect ended the run.
+    """
+    result = state.result(raise_on_failure=False)
+    outcome = result.outcome if isinstance(result, StoppedRun) else result
+    if not isinstance(outcome, Outcome):
+        raise ReleaseError("Prefect ended the run before its first stage; see its log")
+    return outcome
+
+
+def show(outcome: Outcome, heading: str = "") -> None:
+    """Show an outcome in the Prefect UI, under its name or another heading."""
+    attempt = outcome.attempt
+    if attempt is None:
+        return
+    spec, manifest = attempt.spec, attempt.manifest
+    name = spec.release.name
+    content = attempt.record.content
+    if manifest is not None:
+        with harmless():
+            content = decode(manifest.read_bytes(), manifest.parent.name).content
+    content["certificate"] = attempt.certificate
+    verdicts = attempt.verdicts.each if attempt.verdicts else ()
+    folder = outcome.folder if isinstance(outcome, Published) else None
+    with harmless():
+        show_measures(spec, outcome.sentence, verdicts)
+    with harmless():
+        show_expectations(name, content.get("expectations", ()))
+    with harmless():
+        show_summary(
+            spec,
+            heading or name_of(outcome),
+            outcome.sentence,
+            content,
+            verdicts,
+            attempt.profile,
+            manifest,
         )
-        if publication.warning:
-            self.sentence += f"; {publication.warning}"
-
-    def fail(self, error: ReleaseError) -> None:
-        """Take over what went wrong."""
-        self.error, self.sentence = error, str(error)
-
-    def hold(self, candidate: Candidate) -> None:
-        """Take over what was sealed."""
-        self.candidate, self.manifest, self.recorded = candidate, candidate.manifest, True
-        self.sentence = f"sealed as {candidate.attempt}; it waits for a decision"
-
-    def show(self, name: str) -> None:
-        """Show in the Prefect UI how the attempt ended."""
-        if self.spec is None:
-            return
-        release = self.spec.release
-        told = self.record
-        if self.manifest is not None:
-            with harmless():
-                told = json.loads(self.manifest.read_bytes())
-        if self.evaluation is not None:
-            told = {**told, "certificate": self.evaluation.certificate}
-        heading = self.error.state_name if self.error else name
+    with harmless():
+        show_links(name, folder, manifest)
+    if manifest is not None:
         with harmless():
-            show_measures(self.spec, self.sentence, self.verdicts)
-        with harmless():
-            show_expectations(release.name, told.get("expectations", ()))
-        with harmless():
-            show_summary(
-                self.spec, heading, self.sentence, told, self.verdicts, self.profile, self.manifest
-            )
-        with harmless():
-            show_links(release.name, self.folder, self.manifest)
-        if self.manifest is not None:
-            with harmless():
-                register = Register(self.spec.publication.register_folder)
-                chain = register.chain()
-                show_head(register.folder, len(chain.entries), chain.head)
-
-    def state(self, name: str) -> State[None]:
-        """Give the state in which the run ends: as ``name`` says if nothing went wrong."""
-        if self.error is not None:
-            return Failed(name=self.error.state_name, message=self.sentence)
-        return Completed(name=name, message=self.sentence)
-
-
-observers: list[Callable[[Outcome], None]] = []
-"""Told every outcome in this process."""
+            register = Register(spec.publication.register_folder)
+            chain = register.chain()
+            show_head(register.folder, len(chain.entries), chain.head)

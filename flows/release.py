@@ -1,27 +1,42 @@
 """The pipeline: from a release spec to a published, verified folder."""
 
-from contextlib import closing
-from dataclasses import asdict
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
-from algorithms.errors import RefusedError, RejectedError, ReleaseError
-from expectations.gate import verdicts
+from algorithms.errors import RejectedError, ReleaseError
+from expectations.gate import Verdicts
+from expectations.manifest import Record
 from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
 from expectations.request.spec import ReleaseSpec
 from flows.alone import alone, deciding, end_with_worker
 from flows.notify import tell_of
-from flows.outcome import Outcome, observers
+from flows.outcome import (
+    Approved,
+    Attempt,
+    Outcome,
+    Refused,
+    Sealed,
+    Stopped,
+    published,
+    sealed,
+    show,
+    state_of,
+    stopped,
+)
 from flows.review import ask, check_answerable, check_starter, starter
+from flows.states import WAITING
 from tasks.ingest import ingest
 from tasks.judge import judge
 from tasks.pipeline import as_task, mask_and_measure
 from tasks.profile import profile
 from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
 from tasks.reporting.artefacts import progress
-from tasks.stage import guarded
+from tasks.stage import guarded, reduced
 from tasks.store import provenance
 from tasks.store.ownership import check_owner
 from tasks.store.public_folder import check_places
@@ -30,7 +45,7 @@ from tasks.validate import validate
 
 
 def run_name() -> str:
-    """Name a run after its release; the run itself will say what is wrong with its spec."""
+    """Name a run after its release; if the spec is faulty, the run itself reports that."""
     try:
         parts = guarded("name", _named)().spec.release.folder.parts
     except ReleaseError:
@@ -40,12 +55,12 @@ def run_name() -> str:
 
 
 def _named() -> ResolvedSpec:
-    """Settle the spec that the parameters name, before Prefect has validated them."""
+    """Settle the spec that the parameters name; Prefect has not validated them yet."""
     return resolve_spec(NamedSpec.model_validate(runtime.flow_run.parameters["spec"]), due())
 
 
 def due() -> datetime:
-    """Tell when this run was due, however late it is."""
+    """Give the time at which this run was due, however late it started."""
     time: datetime | None = runtime.flow_run.scheduled_start_time
     return time or datetime.now(UTC)
 
@@ -63,7 +78,7 @@ def release(
     dry_run: bool = False,
     candidate: bool = False,
     started_by: str = "",
-) -> State[None]:
+) -> State[Any]:
     """Mask one table as its spec asks, and publish it if the gate approves.
 
     Args:
@@ -73,117 +88,137 @@ def release(
         started_by: your name, if you start this by hand; someone else must review it then.
     """
     end_with_worker()
-    outcome = Outcome()
-    with closing(outcome):
-        try:
-            settled = guarded("settle", resolve_spec)(spec, due())
-            outcome.spec = settled.spec
-            outcome.record |= {"started_by": starter(started_by), **settled.record}
-            guarded("release", _release)(outcome.spec, dry_run, candidate, outcome)
-        except ReleaseError as error:
-            outcome.fail(error)
-            if outcome.spec is not None and not dry_run and not outcome.recorded:
-                _keep_record(outcome.spec, outcome)
-    name = "Approved" if dry_run else "Sealed" if outcome.candidate else "Published"
-    outcome.show(name)
-    for observer in observers:
-        observer(outcome)
-    return outcome.state(name)
+    outcome: Outcome
+    try:
+        settled = guarded("settle", resolve_spec)(spec, due())
+        attempt = guarded("release", _attempt)(settled, starter(started_by))
+    except ReleaseError as error:
+        outcome = stopped(None, error)
+    else:
+        outcome = _release(attempt, settled, dry_run, candidate)
+    show(outcome)
+    return state_of(outcome)
 
 
-def _release(spec: ReleaseSpec, dry_run: bool, candidate: bool, outcome: Outcome) -> None:
-    outcome.record.update(
-        release=spec.release.model_dump(mode="json"),
-        spec=spec.model_dump(mode="json"),
+def _attempt(settled: ResolvedSpec, started_by: str) -> Attempt:
+    """Start the record with everything that is known before any work is done."""
+    spec = settled.spec
+    record = Record.of(
+        spec,
+        **settled.record,
+        started_by=started_by,
         flow_run=str(runtime.flow_run.id),
         code=provenance.code(),
         environment=provenance.environment(),
-        warnings=list(spec.warnings),
+        warnings=spec.warnings,
         started=now(),
     )
-    for warning in spec.warnings:
-        get_run_logger().warning("%s", warning)
-    if not dry_run:
-        outcome.begin(begin(spec, outcome.record["started_by"]))
-    spec.check_repeatable()
-    check_places(spec.publication)
-    if dry_run:
-        _process(spec, dry_run, False, outcome)
-        return
-    if candidate or spec.gate.review is not None:
-        check_starter(outcome.record["started_by"])
-    if not candidate:
-        check_answerable(spec)
-    register = Register(spec.publication.register_folder)
-    with progress(spec.release.name):
-        with alone(spec.release.name, register.folder):
-            file = outcome.record["spec_file"]["name"]
-            check_owner(register, spec.release, spec.publication, file)
-            _process(spec, dry_run, candidate or spec.gate.review is not None, outcome)
-        if not candidate:
-            _review(spec, outcome)
+    return Attempt(spec, record)
 
 
-def _process(spec: ReleaseSpec, dry_run: bool, hold: bool, outcome: Outcome) -> None:
-    """Take the table through all stages; no record of it is left in memory after that."""
-    record = outcome.record
-    source, facts = ingest(spec)
-    record["input"] = facts.model_dump(mode="json")
-    table, findings = validate(source, spec)
-    masked, evaluation = mask_and_measure(table, spec, as_task)
-    iterations = [one.iterations for one in masked.groupings if one.iterations is not None]
-    if iterations:
-        record["iterations"] = iterations if spec.microaggregation.each_column else iterations[0]
-    get_run_logger().info("%s", evaluation)
-
-    outcome.evaluation = evaluation
-    outcome.verdicts = verdicts(evaluation, spec.gate, spec.microaggregation.k)
-    record["evaluation"] = asdict(evaluation)
-    record["gate"] = [asdict(verdict) for verdict in outcome.verdicts]
-    record["expectations"] = [asdict(finding) for finding in findings]
-    if not dry_run:
-        outcome.profile = profile(masked)
-    judgement = judge(masked, evaluation, spec)
-    record["expectations"] += [asdict(finding) for finding in judgement.findings]
-    if dry_run:
-        outcome.sentence = "approved; a dry run publishes and records nothing"
-        return
-
-    told = outcome.timed_record()
-    make_public = seal if hold else publish
-    result = make_public(masked.published, judgement.approval, spec, told, outcome.profile)
-    if isinstance(result, Candidate):
-        outcome.hold(result)
-    else:
-        outcome.publish(result)
-
-
-def _review(spec: ReleaseSpec, outcome: Outcome) -> None:
-    """Publish or drop what was held, as a reviewer says."""
-    held, review = outcome.candidate, spec.gate.review
-    if held is None or review is None:
-        return
-    register = spec.publication.register_folder
-    with deciding(register, held.attempt):
-        outcome.show("Waits for a reviewer")
-        decision = ask(outcome, held, review.hours)
+def _release(attempt: Attempt, settled: ResolvedSpec, dry_run: bool, candidate: bool) -> Outcome:
+    """Check what can be checked before any work is done; then mask, review and record."""
+    spec, started_by = settled.spec, attempt.record.started_by
+    outcome: Outcome | None = None
+    with ExitStack() as until_recorded:
         try:
-            outcome.publish(decide(register, held.attempt, decision))
-        except RejectedError:
-            outcome.candidate = None
-            raise
-        except ReleaseError:
-            # unlike a rejection, this is not in the register yet
-            outcome.recorded = False
-            raise
+            for warning in spec.warnings:
+                get_run_logger().warning("%s", warning)
+            if not dry_run:
+                running = until_recorded.enter_context(closing(begin(spec, started_by)))
+                attempt = attempt.adding(attempt=running.attempt)
+            spec.check_repeatable()
+            check_places(spec.publication)
+            if dry_run:
+                return _process(attempt, spec, dry_run=True)
+            if candidate or spec.gate.review is not None:
+                check_starter(started_by)
+            if not candidate:
+                check_answerable(spec)
+            register = Register(spec.publication.register_folder)
+            with progress(spec.release.name):
+                with alone(spec.release.name, register.folder):
+                    check_owner(register, spec.release, spec.publication, settled.file.name)
+                    outcome = _process(
+                        attempt, spec, hold=candidate or spec.gate.review is not None
+                    )
+                if not candidate:
+                    outcome = _reviewed(outcome, spec)
+        except Exception as error:
+            known = attempt if outcome is None or outcome.attempt is None else outcome.attempt
+            outcome = stopped(known, reduced("release", error))
+        return outcome if dry_run else _recorded(outcome)
 
 
-def _keep_record(spec: ReleaseSpec, outcome: Outcome) -> None:
-    """Enter a blocked or failed attempt into the register, if that can be written."""
-    decision = BLOCKED if isinstance(outcome.error, RefusedError) else FAILED
-    record = {**outcome.timed_record(), "decision": decision, "reason": outcome.sentence}
+def _process(
+    attempt: Attempt, spec: ReleaseSpec, *, dry_run: bool = False, hold: bool = False
+) -> Outcome:
+    """Take the table through all stages; no record of it is left in memory after that."""
     try:
-        outcome.manifest = guarded("record", record_attempt)(spec, record, outcome.profile)
+        source, facts = ingest(spec)
+        attempt = attempt.adding(input=facts)
+        table, checked = validate(source, spec)
+        masked, evaluation = mask_and_measure(table, spec, as_task)
+        iterations = [each.iterations for each in masked.groupings if each.iterations is not None]
+        if iterations:
+            each_column = spec.microaggregation.each_column
+            attempt = attempt.adding(iterations=iterations if each_column else iterations[0])
+        get_run_logger().info("%s", evaluation)
+
+        verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
+        findings = [asdict(finding) for finding in checked]
+        attempt = replace(attempt, verdicts=verdicts).adding(
+            evaluation=asdict(evaluation), gate=verdicts.each, expectations=findings
+        )
+        if not dry_run:
+            attempt = replace(attempt, profile=profile(masked))
+        judgement = judge(masked, verdicts, spec)
+        findings += [asdict(finding) for finding in judgement.findings]
+        attempt = attempt.adding(expectations=findings)
+        if dry_run:
+            return Approved(attempt, "approved; a dry run publishes and records nothing")
+
+        make_public = seal if hold else publish
+        result = make_public(
+            masked.published, judgement.approval, spec, attempt.timed(), attempt.profile
+        )
+    except Exception as error:
+        return stopped(attempt, reduced("release", error))
+    if isinstance(result, Candidate):
+        return sealed(attempt, result)
+    return published(attempt, result)
+
+
+def _reviewed(outcome: Outcome, spec: ReleaseSpec) -> Outcome:
+    """Publish or drop a sealed release, as a reviewer decides; other outcomes stay as they are."""
+    if not isinstance(outcome, Sealed) or outcome.attempt is None or spec.gate.review is None:
+        return outcome
+    attempt, candidate = outcome.attempt, outcome.candidate.attempt
+    register = spec.publication.register_folder
+    with deciding(register, candidate):
+        show(outcome, WAITING)
+        decision = ask(attempt, outcome.candidate, spec.gate.review.hours)
+        try:
+            return published(attempt, decide(register, candidate, decision))
+        except RejectedError as error:
+            return stopped(attempt, error)
+        except ReleaseError as error:
+            # unlike a rejection, this is not in the register yet
+            return stopped(replace(attempt, manifest=None), error)
+
+
+def _recorded(outcome: Outcome) -> Outcome:
+    """Enter a blocked or failed attempt into the register, if that can be written."""
+    attempt = outcome.attempt
+    if not isinstance(outcome, Stopped) or attempt is None or attempt.manifest is not None:
+        return outcome
+    decision = BLOCKED if isinstance(outcome, Refused) else FAILED
+    try:
+        manifest = guarded("record", record_attempt)(
+            attempt.spec, attempt.timed(), decision, outcome.sentence, attempt.profile
+        )
     except ReleaseError as error:
         # the first fault is the one to report
-        outcome.sentence += f"; the register could not be told so ({error})"
+        sentence = f"{outcome.sentence}; this could not be recorded in the register ({error})"
+        return replace(outcome, sentence=sentence)
+    return replace(outcome, attempt=replace(attempt, manifest=manifest))

@@ -17,7 +17,7 @@ from pydantic import Field
 from algorithms.errors import RefusedError, SpecError
 from expectations.request.spec import ReleaseSpec
 from expectations.review import SCHEDULE, Decision, person
-from flows.outcome import Outcome
+from flows.outcome import Attempt
 from tasks.publish import Candidate
 from tasks.reporting.artefacts import review_text
 
@@ -25,22 +25,22 @@ POLL_SECONDS = 3
 NOBODY = "nobody"
 
 
-class Review(RunInput):
-    """What the reviewer fills in. Whoever submits it as it is rejects."""
+class ReviewForm(RunInput):
+    """The form that a reviewer fills in; submitting it unchanged rejects the candidate."""
 
     decision: Literal["reject", "approve"] = Field(
         default="reject", description="Whether these files may be published."
     )
     reviewer: str = Field(
-        min_length=1, description="Your name. It must not be the one who started the run."
+        min_length=1, description="Your name. You must not be the person who started the run."
     )
     reason: str = Field(default="", description="Kept in the register.")
 
 
 def starter(started_by: str) -> str:
-    """Name the starter of this run; empty where a person started it and gave no name.
+    """Name the person who started this run; empty if a person started it and gave no name.
 
-    A parameter cannot claim that a run was scheduled: the server says so.
+    A parameter cannot claim that a run was scheduled; only the server knows that.
     """
     context = FlowRunContext.get()
     run = context.flow_run if context else None
@@ -48,22 +48,22 @@ def starter(started_by: str) -> str:
 
 
 def check_starter(started_by: str) -> None:
-    """See, before any work is done, that a reviewer can be told from the one who started the run.
+    """Check, before any work is done, that it is known who started the run.
 
     Raises
     ------
     SpecError
-        If nobody knows who started it.
+        If it is not known.
     """
     if not started_by:
         raise SpecError(
-            "a release that is reviewed must not be approved by the one who started it; who "
-            "started this run is not known: give your name in started_by"
+            "a reviewed release must not be approved by the person who started it; it is not known "
+            "who started this run: give your name in started_by"
         )
 
 
 def check_answerable(spec: ReleaseSpec) -> None:
-    """See, before any work is done, that someone will be able to answer.
+    """Check, before any work is done, that someone will be able to answer.
 
     Raises
     ------
@@ -72,23 +72,24 @@ def check_answerable(spec: ReleaseSpec) -> None:
     """
     if spec.gate.review is not None and get_current_settings().api.url is None:
         raise SpecError(
-            "a spec that asks for review needs a Prefect server on which someone can answer; there "
-            "is none: start `microrelease up` and set PREFECT_API_URL as it says, or seal a "
-            "candidate with `microrelease run --candidate` and decide later with "
+            "a spec that asks for review needs a Prefect server on which someone can answer; no "
+            "server is configured: start `microrelease up` and set PREFECT_API_URL as it says, or "
+            "seal a candidate with `microrelease run --candidate` and decide later with "
             "`microrelease approve`"
         )
 
 
-def ask(outcome: Outcome, held: Candidate, hours: float) -> Decision:
+def ask(attempt: Attempt, candidate: Candidate, hours: float) -> Decision:
     """Pause until a reviewer has decided; no answer in time is a rejection."""
     end = time.monotonic() + hours * 3600
-    certificate = outcome.evaluation.certificate if outcome.evaluation else ""
+    record = attempt.record
+    verdicts = attempt.verdicts.each if attempt.verdicts else ()
     fault = ""
     while (left := math.ceil(end - time.monotonic())) > 0:
-        text = review_text(outcome.record, outcome.verdicts, certificate, held.manifest, fault)
+        text = review_text(record.content, verdicts, attempt.certificate, candidate.manifest, fault)
         try:
             answer = pause_flow_run(
-                wait_for_input=Review.with_initial_data(description=text),
+                wait_for_input=ReviewForm.with_initial_data(description=text),
                 timeout=left,
                 poll_interval=POLL_SECONDS,
             )
@@ -96,10 +97,10 @@ def ask(outcome: Outcome, held: Candidate, hours: float) -> Decision:
                 answer.decision == "approve",
                 answer.reviewer,
                 answer.reason,
-                outcome.record["started_by"],
+                record.started_by,
             )
         except FlowPauseTimeout:
-            # from a pause that ran out, the server lets a run end as plainly failed only
+            # after a pause has timed out, the server allows no state but a plain failure
             with get_client(sync_client=True) as client:
                 client.set_flow_run_state(runtime.flow_run.id, Running(), force=True)
             break

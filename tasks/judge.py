@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from algorithms.errors import ContractError
-from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
 from expectations.digest import digest_of
-from expectations.gate import Approval
+from expectations.gate import Approval, Verdicts
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import Finding, require
 from expectations.tables import arrow_of, frame_of
@@ -15,19 +14,19 @@ from tasks.stage import stage
 
 @dataclass(frozen=True)
 class Judgement:
-    """Leave to publish, and what was checked on the way."""
+    """Permission to publish, and the rules that were checked for it."""
 
     approval: Approval
     findings: tuple[Finding, ...]
 
 
 @stage(name="judge")
-def judge(masked: Masked, evaluation: Evaluation, spec: ReleaseSpec) -> Judgement:
-    """Hold the measures against their ceilings, then the table against the output suite."""
+def judge(masked: Masked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
+    """Refuse a table that failed a verdict; then check it against the output suite."""
     from expectations.suites.output_suite import output_suite
 
     frame = frame_of(arrow_of(masked.published, spec.columns.published))
-    approval = Approval(evaluation, spec.gate, spec.microaggregation.k, digest_of(frame))
+    approval = Approval(verdicts, digest_of(frame))
     carried = frame_of(arrow_of(masked.original, spec.columns.untouched))
     digests = {name: digest_of(carried[[name]]) for name in carried.columns}
     findings = require(output_suite(spec, masked.original, digests), frame, ContractError)

@@ -7,7 +7,8 @@ from algorithms.masked import Grouping
 from algorithms.masking import Plan
 from algorithms.table import Table
 from algorithms.types import Order
-from tasks.stage import stage, watchers
+from tasks.listening import listener
+from tasks.stage import stage
 
 
 @stage(name="microaggregate")
@@ -17,5 +18,4 @@ def microaggregate(table: Table, plan: Plan, paths: Sequence[Order | None]) -> t
 
 
 def _tell(_iterations: int, share: float) -> None:
-    for watcher in watchers:
-        watcher(share)
+    listener().searched(share)

@@ -1,4 +1,4 @@
-"""Makes an approved table public, at once or after a review, and keeps the record of attempts."""
+"""Publishes an approved table, at once or after a review, and records every attempt."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,18 +9,18 @@ from algorithms.profile import Profile
 from algorithms.table import Table
 from expectations.digest import digest_of
 from expectations.gate import Approval
-from expectations.manifest import Manifest
+from expectations.manifest import PublicFacts, Record, ReviewFacts, SealedSpec
 from expectations.published.verifier import Verification
-from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
 from expectations.tables import arrow_of, frame_of
+from tasks import public_files
 from tasks.stage import stage
 from tasks.store import candidates, public_folder
 from tasks.store.disk import Folder
 from tasks.store.ownership import check_owner
-from tasks.store.public_folder import Places, Prepared, held
+from tasks.store.public_folder import Places, Prepared, opened_places
 from tasks.store.register import (
     ABANDONED,
     APPROVED,
@@ -36,10 +36,10 @@ from tasks.store.register import (
 
 
 @dataclass(frozen=True)
-class Publication:
-    """Where a release is, and whether it was there before.
+class PublishedFolder:
+    """The folder of a published release, and whether it was published before.
 
-    ``warning`` says what could not be done after it had appeared; else it is empty.
+    ``warning`` names a step that failed after the folder had appeared; otherwise it is empty.
     """
 
     folder: Path
@@ -58,17 +58,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class _Desk:
-    """Everything that an attempt is written with: its register, opened, and its name in it."""
+    """An open register, and the name of an attempt in it."""
 
     register: Register
     root: Folder
     attempt: str
 
-    def keep(self, record: dict[str, Any], profile: Profile | None) -> None:
+    def keep(self, record: Record, decision: str, profile: Profile | None, **parts: Any) -> None:
         """Keep a manifest of the attempt, and a report of the same figures."""
         from tasks.reporting.release_report import release_report
 
-        manifest = {**record, "attempt": self.attempt}
+        manifest = record.ending(self.attempt, decision, **parts)
         self.register.write_manifest(self.root, manifest, release_report(manifest, profile))
 
     def append(self, event: str) -> None:
@@ -91,19 +91,19 @@ def publish(
     masked: Table,
     approval: Approval,
     spec: ReleaseSpec,
-    record: dict[str, Any],
+    record: Record,
     profile: Profile | None = None,
-) -> Publication:
+) -> PublishedFolder:
     """Write, verify and reveal the public folder of an approved table.
 
-    ``record`` is what the manifest says of the attempt, to which the files are added here;
-    ``profile`` is what its report may draw of originals.
+    The files are added to ``record``, which becomes the manifest; ``profile`` holds what the report
+    may draw of originals.
     """
     _check_approved(masked, approval, spec)
     register = Register(spec.publication.register_folder)
-    with register.opened() as root, held(spec.publication) as places:
+    with register.opened() as root, opened_places(spec.publication) as places:
         desk = _desk(register, root, record, spec.release)
-        prepared = public_folder.prepare(masked, approval, spec, desk.attempt, places)
+        prepared = public_files.prepare(masked, approval, spec, desk.attempt, places)
         return _appear(prepared, spec, desk, record, profile, places)
 
 
@@ -112,63 +112,62 @@ def seal(
     masked: Table,
     approval: Approval,
     spec: ReleaseSpec,
-    record: dict[str, Any],
+    record: Record,
     profile: Profile | None = None,
-) -> Candidate | Publication:
-    """Write and verify the public files of an approved table, and put them away for a reviewer.
+) -> Candidate | PublishedFolder:
+    """Write and verify the public files of an approved table, and seal them for a reviewer.
 
-    What is published already needs no review.
+    A release that is published already needs no review.
     """
     _check_approved(masked, approval, spec)
     register = Register(spec.publication.register_folder)
-    with register.opened() as root, held(spec.publication) as places:
+    with register.opened() as root, opened_places(spec.publication) as places:
         candidates.sweep(register, root)
         desk = _desk(register, root, record, spec.release)
-        prepared = public_folder.prepare(masked, approval, spec, desk.attempt, places)
+        prepared = public_files.prepare(masked, approval, spec, desk.attempt, places)
         if public_folder.same_release(spec.release, prepared, places) is not None:
             return _appear(prepared, spec, desk, record, profile, places)
         candidates.keep(root, desk.attempt, prepared.content)
-        located = _located(prepared.verified, spec)
-        desk.keep({**record, "decision": SEALED, "public": located}, profile)
+        desk.keep(record, SEALED, profile, public=_located(prepared.verified, spec))
         desk.append(SEALED)
         return Candidate(desk.attempt, desk.manifest)
 
 
 @stage(name="decide", retries=2)
-def decide(register_folder: Path, candidate: str, decision: Decision) -> Publication:
-    """Publish the very bytes of a sealed candidate, or drop it.
+def decide(register_folder: Path, candidate: str, decision: Decision) -> PublishedFolder:
+    """Publish exactly the bytes of a sealed candidate, or drop it.
 
     Raises
     ------
     RejectedError
-        If that was the decision; it is in the register then.
+        If that was the decision, which the register then shows.
     RefusedError
-        If the candidate does not wait, its starter would be its reviewer, or its period was
-        published meanwhile.
+        If the candidate does not wait for a decision, the reviewer started the run, or the period
+        has been published in the meantime.
     IntegrityError
-        If the candidate is not what was sealed.
+        If the candidate differs from what was sealed.
     """
     register = Register(register_folder)
     with register.opened() as root:
         candidates.check_waiting(register, candidate)
         sealed = register.manifest(candidate)
         decision = replace(decision, started_by=sealed.started_by)
-        spec = sealed_spec(sealed)
-        desk = _desk(register, root, {}, spec.release)
-        record = _carried_over(sealed)
-        record |= {"review": {"candidate": candidate, **asdict(decision)}, "decided": now()}
+        spec = sealed.sealed_spec
+        review = ReviewFacts(candidate=candidate, **asdict(decision))
+        record = sealed.record.adding(review=review, decided=now())
+        desk = _desk(register, root, record, spec.release)
         if not decision.approved:
             reason = rejection(decision)
-            desk.keep({**record, "decision": REJECTED, "reason": reason}, None)
+            desk.keep(record, REJECTED, None, reason=reason)
             desk.append(REJECTED)
             candidates.sweep(register, root)
             raise RejectedError(reason)
-        with held(spec.publication) as places:
+        with opened_places(spec.publication) as places:
             content = candidates.unsealed(register, root, candidate)
             prepared = public_folder.stage_files(content, desk.attempt, places)
-            publication = _appear(prepared, spec, desk, record, None, places)
+            folder = _appear(prepared, spec, desk, record, None, places)
         candidates.sweep(register, root)
-        return publication
+        return folder
 
 
 def rejection(decision: Decision) -> str:
@@ -177,54 +176,31 @@ def rejection(decision: Decision) -> str:
     return f"rejected by {decision.reviewer}{reason}"
 
 
-@dataclass(frozen=True)
-class SealedSpec:
-    """The parts of a spec that a decision needs, as any version of the code sealed them."""
-
-    release: ReleaseSection
-    publication: PublicationSection
-
-
-def sealed_spec(sealed: Manifest) -> SealedSpec:
-    """Take from a sealed manifest where its files are to appear.
-
-    The rest of its spec was judged by the version that sealed it, and is not judged again.
-    """
-    return SealedSpec(
-        ReleaseSection.model_validate(sealed.spec["release"]),
-        PublicationSection.model_validate(sealed.spec["publication"]),
-    )
-
-
 def record_attempt(
-    spec: ReleaseSpec, record: dict[str, Any], profile: Profile | None = None
+    spec: ReleaseSpec | SealedSpec,
+    record: Record,
+    decision: str,
+    reason: str = "",
+    profile: Profile | None = None,
 ) -> Path:
     """Enter the end of an attempt that published nothing into the register."""
     register = Register(spec.publication.register_folder)
     with register.opened() as root:
         desk = _desk(register, root, record, spec.release)
-        desk.keep(record, profile)
-        desk.append(record["decision"])
+        desk.keep(record, decision, profile, reason=reason)
+        desk.append(decision)
         return desk.manifest
 
 
-def _desk(
-    register: Register, root: Folder, record: dict[str, Any], release: ReleaseSection
-) -> _Desk:
-    attempt = register.open_attempt(record.get("attempt"), release.folder)
+def _desk(register: Register, root: Folder, record: Record, release: ReleaseSection) -> _Desk:
+    attempt = register.open_attempt(record.attempt, release.folder)
     return _Desk(register, root, attempt)
-
-
-def _carried_over(sealed: Manifest) -> dict[str, Any]:
-    """Take over from a sealed manifest what holds for the decision on it, too."""
-    own = {"format", "attempt", "decision", "public", "report_sha256"}
-    return sealed.model_dump(exclude=own, exclude_unset=True)
 
 
 def _check_approved(masked: Table, approval: Approval, spec: ReleaseSpec) -> None:
     if digest_of(frame_of(arrow_of(masked, spec.columns.published))) != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
-    if (approval.gate, approval.k) != (spec.gate, spec.microaggregation.k):
+    if (approval.verdicts.gate, approval.verdicts.k) != (spec.gate, spec.microaggregation.k):
         raise ContractError("an approval must be for the gate and the k of the spec; got another")
 
 
@@ -232,21 +208,20 @@ def _appear(
     prepared: Prepared,
     spec: ReleaseSpec | SealedSpec,
     desk: _Desk,
-    record: dict[str, Any],
+    record: Record,
     profile: Profile | None,
     places: Places,
-) -> Publication:
-    """Let prepared files appear in public, unless they are there."""
-    file = record.get("spec_file", {}).get("name")
+) -> PublishedFolder:
+    """Publish prepared files, unless the same release is published already."""
+    file = record.spec_file.name if record.spec_file else None
     check_owner(desk.register, spec.release, spec.publication, file)
     target = spec.publication.public_folder / spec.release.folder
     published = public_folder.same_release(spec.release, prepared, places)
     if published is not None:
-        desk.keep({**record, "decision": UNCHANGED, "public": _located(published, spec)}, profile)
+        desk.keep(record, UNCHANGED, profile, public=_located(published, spec))
         desk.append(UNCHANGED)
-        return Publication(target, desk.manifest, unchanged=True)
-    located = _located(prepared.verified, spec)
-    desk.keep({**record, "decision": APPROVED, "public": located}, profile)
+        return PublishedFolder(target, desk.manifest, unchanged=True)
+    desk.keep(record, APPROVED, profile, public=_located(prepared.verified, spec))
     desk.append(PUBLISHING)
     try:
         public_folder.reveal(prepared, spec.release, places)
@@ -258,12 +233,12 @@ def _appear(
         public_folder.flush(spec.release, places)
         desk.append(PUBLISHED)
     except StorageError as error:
-        # it is public: to call that a failure would be wrong, and the next run adds the line
-        warning = f"the register could not be told so ({error}); the next run puts this right"
-    return Publication(target, desk.manifest, unchanged=False, warning=warning)
+        # the release is public, so this is no failure; the next run adds the line
+        warning = f"this could not be recorded in the register ({error}); the next run repairs this"
+    return PublishedFolder(target, desk.manifest, unchanged=False, warning=warning)
 
 
-def _located(verified: Verification, spec: ReleaseSpec | SealedSpec) -> dict[str, Any]:
-    """Say where files appear, and with which bytes."""
+def _located(verified: Verification, spec: ReleaseSpec | SealedSpec) -> PublicFacts:
+    """Name the public folder and the checksums of its files."""
     target = spec.publication.public_folder / spec.release.folder
-    return {"folder": str(target), "checksums": verified.checksums}
+    return PublicFacts(folder=target, checksums=verified.checksums)

@@ -2,8 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -11,9 +10,18 @@ from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
 
 from algorithms.errors import ContractError, ReleaseError, StorageError
+from tasks.listening import listener
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+
+RELEASE_STAGES = (
+    "ingest", "validate", "standardise", "order", "microaggregate", "round_integers", "evaluate",
+    "profile", "judge", "seal", "decide", "publish",
+)  # fmt: skip
+"""The stages of a release in their order, as the Prefect UI and the command line name them."""
+STAGES = (*RELEASE_STAGES, "try", "verify")
+"""All stages: those of a release, of an exploration and of an audit."""
 
 # By default Prefect hashes every input, and one setting more would pickle microdata to disk.
 CONFIDENTIAL: dict[str, Any] = {
@@ -21,32 +29,6 @@ CONFIDENTIAL: dict[str, Any] = {
     "cache_policy": NO_CACHE,
     "log_prints": False,
 }
-
-Listener = Callable[[str, float | None], None]
-"""Told the name of a stage when it starts, and its seconds when it has ended."""
-
-listeners: list[Listener] = []
-
-watchers: list[Callable[[float], None]] = []
-"""Told what share of its budget a search has spent, while it runs."""
-
-
-@contextmanager
-def heard(
-    listener: Listener | None = None, watcher: Callable[[float], None] | None = None
-) -> Iterator[None]:
-    """Let someone hear of stages and searches for a while."""
-    if listener is not None:
-        listeners.append(listener)
-    if watcher is not None:
-        watchers.append(watcher)
-    try:
-        yield
-    finally:
-        if listener is not None:
-            listeners.remove(listener)
-        if watcher is not None:
-            watchers.remove(watcher)
 
 
 def stage(
@@ -61,11 +43,18 @@ def stage(
     Parameters
     ----------
     name : str
-        The verb of the stage, as shown in the UI.
+        One of `STAGES`, as shown in the UI.
     retries : int
         How often to try again when a file could not be read or written. Nothing else is retried:
         arithmetic that failed once fails again.
+
+    Raises
+    ------
+    ContractError
+        If there is no such stage.
     """
+    if name not in STAGES:
+        raise ContractError(f"a stage must be listed in STAGES; {name!r} is not")
 
     def decorate(function: Callable[Parameters, Result]) -> Task[Parameters, Result]:
         return task(
@@ -80,16 +69,14 @@ def stage(
 
 
 def announced(name: str, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Tell the listeners when a stage starts, and how long it took if it passed."""
+    """Report when a stage starts, and how long it took if it succeeded."""
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         started = time.monotonic()
-        for listener in listeners:
-            listener(name, None)
+        listener().stage_started(name)
         result = function(*args, **kwargs)
-        for listener in listeners:
-            listener(name, time.monotonic() - started)
+        listener().stage_ended(name, time.monotonic() - started)
         return result
 
     return call
@@ -102,19 +89,19 @@ def guarded(name: str, function: Callable[Parameters, Result]) -> Callable[Param
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
-        except ReleaseError as error:
-            # the traceback and what it was raised from hold frames full of microdata
-            reduced: ReleaseError = error.with_traceback(None)
-            reduced.__cause__ = reduced.__context__ = None
         except Exception as error:  # whatever it is, its text must not escape
-            reduced = _reduced(name, error)
-        raise reduced
+            shown = reduced(name, error)
+        raise shown
 
     return call
 
 
-def _reduced(name: str, error: Exception) -> ReleaseError:
-    """Say of a foreign exception its type and place only."""
+def reduced(name: str, error: Exception) -> ReleaseError:
+    """Give our own error as it is, and of any other exception its type and place only."""
+    if isinstance(error, ReleaseError):
+        # its traceback and the exception that it was raised from hold frames full of microdata
+        error.__cause__ = error.__context__ = None
+        return error.with_traceback(None)
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -124,7 +111,7 @@ def _reduced(name: str, error: Exception) -> ReleaseError:
     if isinstance(error, OSError):
         return StorageError(
             f"{name} could not read or write a file: {error.strerror or type(error).__name__} at "
-            f"{place}; mend that and run again"
+            f"{place}; fix that and run again"
         )
     return ContractError(f"{name} failed: {type(error).__name__} at {place}")
 

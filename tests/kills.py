@@ -95,7 +95,7 @@ class Yard:
     def publish(self) -> None:
         masked, approval, spec, record = self.prepared
         running = begin(spec, "Ana")
-        publish.fn(masked, approval, spec, {**record, "attempt": running.attempt})
+        publish.fn(masked, approval, spec, record.adding(attempt=running.attempt))
         running.close()
 
     def seal(self) -> None:
@@ -109,7 +109,7 @@ class Yard:
 
     def record(self) -> None:
         _, _, spec, record = self.prepared
-        record_attempt(spec, {**record, "decision": "blocked", "reason": "IL is too large"})
+        record_attempt(spec, record, "blocked", "IL is too large")
 
     def recover(self) -> None:
         with Register(self.request_of.register).opened():

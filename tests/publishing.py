@@ -6,8 +6,10 @@ from typing import Any
 
 from prefect.client.schemas.objects import State
 
+from algorithms.masked import Masked
 from algorithms.table import Table
-from expectations.gate import Approval
+from expectations.gate import Approval, Verdicts
+from expectations.manifest import Record
 from expectations.request.named import Changes, spec_from_file
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
@@ -19,22 +21,26 @@ from tasks.store.register import Register
 from tasks.validate import validate
 from tests.conftest import Request
 
-Candidate = tuple[Table, Approval, ReleaseSpec, dict[str, Any]]
+Candidate = tuple[Table, Approval, ReleaseSpec, Record]
 
 
 def candidate(request_of: Request, **sections: Any) -> Candidate:
     """Do everything that comes before publication."""
-    spec = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
-    source, _ = ingest.fn(spec)
-    table, _ = validate.fn(source, spec)
-    masked, measured = mask_and_measure(table, spec, plainly)
-    approval = judge.fn(masked, measured, spec).approval
-    content = spec.model_dump(mode="json")
-    record = {"release": content["release"], "spec": content, "started_by": "Ana"}
+    masked, approval, spec, record = approved(request_of.load(**sections))
     return masked.published, approval, spec, record
 
 
-def run_release(path: Path, changes: Changes | None = None, **options: Any) -> State[None]:
+def approved(spec: ReleaseSpec) -> tuple[Masked, Approval, ReleaseSpec, Record]:
+    """Take the table of a spec through all stages up to its approval."""
+    source, _ = ingest.fn(spec)
+    table, _ = validate.fn(source, spec)
+    masked, evaluation = mask_and_measure(table, spec, plainly)
+    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
+    approval = judge.fn(masked, verdicts, spec).approval
+    return masked, approval, spec, Record.of(spec, started_by="Ana")
+
+
+def run_release(path: Path, changes: Changes | None = None, **options: Any) -> State[Any]:
     """Run the release flow on a spec file, as the command line does."""
     from flows.release import release
 
@@ -52,9 +58,10 @@ def folder_of(request_of: Request) -> Path:
 
 def publish_all(request_of: Request, **sections: Any) -> Path:
     """Publish a spec without Prefect, through a review if it asks for one."""
-    masked, approval, spec, record = candidate(request_of, **sections)
+    resolved = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
+    masked, approval, spec, record = approved(resolved)
     if spec.gate.review is None:
-        return publish.fn(masked, approval, spec, record).folder
-    held = seal.fn(masked, approval, spec, record)
+        return publish.fn(masked.published, approval, spec, record).folder
+    sealed = seal.fn(masked.published, approval, spec, record)
     decision = Decision(True, "Bea", "looked at")
-    return decide.fn(spec.publication.register_folder, held.attempt, decision).folder
+    return decide.fn(spec.publication.register_folder, sealed.attempt, decision).folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -20,22 +19,22 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from flows.states import state_name
+
 if TYPE_CHECKING:
     # for types only: importing these modules would slow down `microrelease --help`
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from algorithms.errors import ReleaseError
-    from algorithms.evaluation import Evaluation
     from algorithms.measure import Measure
     from algorithms.microaggregation.method import Method
     from algorithms.orderings.ordering import Ordering
-    from expectations.gate import Verdict
+    from expectations.gate import Verdicts
     from expectations.request.spec import ReleaseSpec
     from flows.operation.status import Status
-    from tasks.explore.cell import Cell
+    from tasks.listening import Listener
     from tasks.publish import Candidate
-    from tasks.stage import Listener
     from tasks.store.audit import Audit
     from tasks.store.history import Past
 
@@ -56,11 +55,11 @@ def fault(error: ReleaseError) -> None:
     """Print an error, each of its faults on a line of its own."""
     console = Console(highlight=False, soft_wrap=True, stderr=True)
     for line in str(error).splitlines():
-        console.print(f"[bold red]{error.state_name.lower()}:[/] {escape(line)}")
+        console.print(f"[bold red]{state_name(error).lower()}:[/] {escape(line)}")
 
 
 @contextmanager
-def stages(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[float], None]]]:
+def stages(spec: ReleaseSpec) -> Iterator[Listener]:
     """Show the running stage, the progress of its search, and the seconds each stage took."""
     console = Console(highlight=False)
     plan = spec.microaggregation
@@ -73,30 +72,13 @@ def stages(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[float], None
         transient=True,
         disable=not console.is_terminal,
     ) as progress:
-        started = time.monotonic()
-        bar = progress.add_task("starting Prefect", total=None)
-        first = True
-        running = ""
+        from flows.cli.listeners import StageListener
 
-        def listener(name: str, seconds: float | None) -> None:
-            nonlocal first, running
-            running = name
-            if first:
-                progress.console.print(f"  {'start':<16}{time.monotonic() - started:8.2f} s")
-                first = False
-            if seconds is None:
-                progress.reset(bar, description=name)
-            else:
-                progress.console.print(f"  {name:<16}{seconds:8.2f} s")
-
-        def watcher(share: float) -> None:
-            progress.update(bar, description=f"{running}: {share:.0%} of the search")
-
-        yield listener, watcher
+        yield StageListener(progress)
 
 
 @contextmanager
-def cells(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[Cell, int], None]]]:
+def cells(spec: ReleaseSpec) -> Iterator[Listener]:
     """Show how many choices have been tried, and the result of each."""
     console = Console(highlight=False)
     console.print(f"{_title(spec)}: exploring")
@@ -111,32 +93,14 @@ def cells(spec: ReleaseSpec) -> Iterator[tuple[Listener, Callable[[Cell, int], N
         transient=True,
         disable=not console.is_terminal,
     ) as progress:
-        bar = progress.add_task("starting Prefect", total=None)
+        from flows.cli.listeners import CellListener
 
-        def listener(name: str, seconds: float | None) -> None:
-            if seconds is None and name != "try":
-                progress.update(bar, description=name)
-
-        def observer(cell: Cell, total: int) -> None:
-            progress.update(bar, description="trying choices", total=total, advance=1)
-            progress.console.print(_cell_line(cell), soft_wrap=True)
-
-        yield listener, observer
+        yield CellListener(progress)
     console.print()
 
 
 def _title(spec: ReleaseSpec) -> str:
     return f"[bold]{spec.release.name}[/] {spec.release.folder.name}"
-
-
-def _cell_line(cell: Cell) -> str:
-    result = (
-        cell.fault
-        if cell.evaluation is None
-        else f"IL {cell.measure('il'):8.4f} %   DLD {cell.measure('dld'):8.4f} %   "
-        + ("within limits" if cell.admissible else "")
-    )
-    return f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(result)}".rstrip()
 
 
 def measures(registry: Mapping[str, Measure]) -> None:
@@ -161,10 +125,8 @@ def warnings(sentences: Iterable[str]) -> None:
         console.print(f"[bold yellow]warning:[/] {escape(sentence)}")
 
 
-def verdicts(judged: tuple[Verdict, ...], evaluation: Evaluation | None) -> None:
+def verdicts(judged: Verdicts) -> None:
     """Print the measures with their limits and verdicts, and the certificate."""
-    if evaluation is None:
-        return
     table = Table("measure", box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for heading in ("value", "limit"):
         table.add_column(heading, justify="right")
@@ -180,7 +142,7 @@ def verdicts(judged: tuple[Verdict, ...], evaluation: Evaluation | None) -> None
     console.print()
     console.print(table)
     console.print()
-    Console(highlight=False, soft_wrap=True).print(f"{evaluation.certificate}\n")
+    Console(highlight=False, soft_wrap=True).print(f"{judged.evaluation.certificate}\n")
 
 
 def files(folder: Path | None, manifest: Path | None) -> None:
@@ -282,4 +244,4 @@ def status(current: Status, url: str) -> None:
         Console(highlight=False).print()
         Console(highlight=False).print(table)
     for error in current.faults:
-        say(f"{error.state_name.lower()}: {error}")
+        say(f"{state_name(error).lower()}: {error}")

@@ -5,28 +5,23 @@ from __future__ import annotations
 import argparse
 import getpass
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from algorithms.errors import ReleaseError, SpecError
 from flows.cli import display
 from flows.cli.command import argument, command, one_of, positive
 
 if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+
     from expectations.request.named import NamedSpec
     from expectations.request.spec import ReleaseSpec
-    from flows.explore import Observer
-    from flows.outcome import Outcome
-    from tasks.explore.cell import Cell
-    from tasks.stage import Listener
-
-    Explored = tuple[list[Cell], ReleaseError | None]
 
 SMALLEST_K = 2
-NEVER_STARTED = "Prefect ended the run before its first stage; see its log"
 
 
 def group_sizes(text: str) -> list[int]:
@@ -91,18 +86,19 @@ def run(
     settled = _settled(spec, period)
     display.warnings(settled.warnings)
     display.quieten_prefect()
-    with display.stages(settled) as (listener, watcher), _named(spec, period) as named:
+    with display.stages(settled) as listener, _named(spec, period) as named:
         from flows.release import release
+        from tasks.listening import listening
 
-        with _listening(listener, watcher) as outcomes, _prefect_faults_in_words():
-            release(
+        with listening(listener), _prefect_faults_in_words():
+            state = release(
                 named,
                 dry_run=dry_run,
                 candidate=candidate,
                 started_by=started_by or getpass.getuser(),
                 return_state=True,
             )
-    return _ended(outcomes)
+    return _ended(state)
 
 
 @command(
@@ -172,15 +168,17 @@ def explore(
         raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
     folder = folder or Path("-".join((*settled.release.folder.parts, "map")))
     display.quieten_prefect()
-    with display.cells(settled) as (listener, observer):
-        from flows.explore import explore
+    with display.cells(settled) as listener:
+        from flows.explore import explore, written_to
+        from tasks.listening import listening
 
         with (
-            _exploring(folder, listener, observer) as outcomes,
+            listening(listener),
+            written_to(folder.absolute()),
             _named(spec, period) as named,
             _prefect_faults_in_words(),
         ):
-            explore(
+            state = explore(
                 named,
                 methods=methods,
                 orderings=orderings,
@@ -189,7 +187,7 @@ def explore(
                 workers=workers,
                 return_state=True,
             )
-    return _explored(outcomes, settled, folder, spec, choose)
+    return _explored(state, settled, folder, spec, choose)
 
 
 @command(SPEC, PERIOD)
@@ -251,8 +249,8 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
     display.quieten_prefect()
     from flows.approve import approve
 
-    with _listening() as outcomes, _prefect_faults_in_words():
-        approve(
+    with _prefect_faults_in_words():
+        state = approve(
             register,
             candidate,
             reviewer,
@@ -260,7 +258,7 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
             reason=reason,
             return_state=True,
         )
-    return _ended(outcomes)
+    return _ended(state)
 
 
 def _named(spec: Path, period: str | None) -> AbstractContextManager[NamedSpec]:
@@ -278,60 +276,27 @@ def _settled(spec: Path, period: str | None) -> ReleaseSpec:
         return resolve_spec(named, datetime.now(UTC)).spec
 
 
-@contextmanager
-def _listening(
-    listener: Listener | None = None, watcher: Callable[[float], None] | None = None
-) -> Iterator[list[Outcome]]:
-    """Listen to stages and searches, and collect the outcome of the run."""
-    from flows.outcome import observers
-    from tasks.stage import heard
-
-    outcomes: list[Outcome] = []
-    observers.append(outcomes.append)
-    try:
-        with heard(listener, watcher):
-            yield outcomes
-    finally:
-        observers.pop()
-
-
-def _ended(outcomes: list[Outcome]) -> int:
+def _ended(state: State[Any]) -> int:
     """Show the outcome of a run."""
-    if not outcomes:
-        raise ReleaseError(NEVER_STARTED)
-    outcome = outcomes[0]
-    display.verdicts(outcome.verdicts, outcome.evaluation)
-    if outcome.error is None:
+    from flows.outcome import Published, Sealed, Stopped, outcome_of
+
+    outcome = outcome_of(state)
+    attempt = outcome.attempt
+    if attempt is not None and attempt.verdicts is not None:
+        display.verdicts(attempt.verdicts)
+    if not isinstance(outcome, Stopped):
         display.say(outcome.sentence)
-    display.files(outcome.folder, outcome.manifest)
-    if outcome.candidate is not None:
+    folder = outcome.folder if isinstance(outcome, Published) else None
+    display.files(folder, attempt.manifest if attempt is not None else None)
+    if isinstance(outcome, Sealed):
         display.decide_later(outcome.candidate)
-    if outcome.error is not None:
+    if isinstance(outcome, Stopped):
         raise outcome.error
     return 0
 
 
-@contextmanager
-def _exploring(folder: Path, listener: Listener, observer: Observer) -> Iterator[list[Explored]]:
-    """Have the map written to a folder, listen to each choice, and collect the outcome."""
-    from flows.explore import map_folder, observers, outcomes
-    from tasks.stage import heard
-
-    collected: list[Explored] = []
-    observers.append(observer)
-    outcomes.append(lambda cells, error: collected.append((cells, error)))
-    chosen = map_folder.set(folder.absolute())
-    try:
-        with heard(listener):
-            yield collected
-    finally:
-        map_folder.reset(chosen)
-        observers.pop()
-        outcomes.pop()
-
-
 def _explored(
-    outcomes: list[Explored],
+    state: State[Any],
     settled: ReleaseSpec,
     folder: Path,
     spec: Path,
@@ -339,18 +304,18 @@ def _explored(
 ) -> int:
     """Show the recommendation, and write the spec that it leads to."""
     from expectations.request.spec_file import load
+    from flows.outcome import Explored, Stopped, outcome_of
     from tasks.explore.cell import recommendation
     from tasks.explore.outputs import PAGE, write_choice
 
-    if not outcomes:
-        raise ReleaseError(NEVER_STARTED)
-    cells, error = outcomes[0]
-    if error is not None:
-        raise error
-    display.say(recommendation(cells, settled))
+    outcome = outcome_of(state)
+    if isinstance(outcome, Stopped):
+        raise outcome.error
+    assert isinstance(outcome, Explored)
+    display.say(recommendation(outcome.cells, settled))
     display.say(f"  map   {folder / PAGE}")
     if new_spec is not None:
-        write_choice(cells, load(spec), spec, new_spec)
+        write_choice(outcome.cells, load(spec), spec, new_spec)
         display.say(f"  spec  {new_spec}")
     return 0
 

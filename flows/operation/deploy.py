@@ -20,31 +20,20 @@ from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import get_current_settings
 
-from algorithms import errors
 from algorithms.errors import ReleaseError, SpecError
 from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
 from flows.operation.defaults import FILE, ROOT
 from flows.operation.installation import POOL
+from flows.states import APPROVED, ERRORS, EXPLORED, PUBLISHED, SEALED, VERIFIED
 
 FLOWS = ("release", "explore", "audit", "approve")
 MAY_PAUSE = "release"
 """The flow whose runs can pause until a reviewer answers."""
-GOOD = ("Completed", "Published", "Approved", "Sealed", "Explored", "Verified")
+GOOD = ("Completed", PUBLISHED, APPROVED, SEALED, EXPLORED, VERIFIED)
 AGAIN = ("Scheduled", "AwaitingRetry", "Pending")
 """States of a run that is tried again, by a process that will send heartbeats."""
-BAD = (
-    "Failed",
-    "TimedOut",
-    *sorted(
-        {
-            error.state_name
-            for error in vars(errors).values()
-            if isinstance(error, type) and issubclass(error, ReleaseError)
-        }
-        - {"Failed"}
-    ),
-)
+BAD = ("Failed", "TimedOut", *sorted(set(ERRORS.values()) - {"Failed"}))
 # no `env` here: Prefect would merge the environment that a run asks for into it
 JOB = {
     "job_configuration": {"stream_output": True},

@@ -11,7 +11,7 @@ from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.table import Table
-from expectations.gate import Verdict, verdicts
+from expectations.gate import Verdict, Verdicts
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec import ReleaseSpec
 from tasks.pipeline import mask_and_measure, plainly
@@ -113,8 +113,8 @@ def try_choice(table: Table, spec: ReleaseSpec, choice: MicroaggregationSection)
     chosen = spec.model_copy(update={"microaggregation": choice})
     least = spec.microaggregation.k
     _, evaluation = mask_and_measure(table, chosen, plainly, measures_of(spec))
-    limits = verdicts(evaluation, spec.gate, max(choice.k, least))
-    return Cell(choice, evaluation, limits, below=choice.k < least)
+    limits = Verdicts(evaluation, spec.gate, max(choice.k, least))
+    return Cell(choice, evaluation, limits.each, below=choice.k < least)
 
 
 def best(cells: Sequence[Cell]) -> Cell | None:

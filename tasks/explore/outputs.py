@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from algorithms.errors import RefusedError
 from expectations.request.spec import ReleaseSpec
 from tasks.explore.cell import Cell, best, recommendation
-from tasks.explore.table import csv_of
+from tasks.explore.table import csv_of, rows_of
 from tasks.store.disk import make_folder
 
 PAGE, TABLE = "map.html", "choices.csv"
@@ -37,6 +38,18 @@ def write_map(cells: Sequence[Cell], spec: ReleaseSpec, folder: Path) -> None:
         _replace(folder / f"{name}.svg", pictures[name].encode())
         _replace(folder / f"{name}.png", as_png(drawing))
     _replace(folder / PAGE, map_page(cells, spec, pictures).encode())
+
+
+def show_map(cells: Sequence[Cell], spec: ReleaseSpec) -> None:
+    """Log the recommendation and the table of all choices that were tried."""
+    create_markdown_artifact(
+        key=f"explore-recommendation-{spec.release.name}", markdown=recommendation(cells, spec)
+    )
+    create_table_artifact(
+        key=f"explore-choices-{spec.release.name}",
+        table=rows_of(cells),
+        description="All choices that were tried, with their measures.",
+    )
 
 
 def write_choice(cells: Sequence[Cell], spec: ReleaseSpec, source: Path, target: Path) -> None:

@@ -19,19 +19,14 @@ from prefect.artifacts import (
 
 from algorithms.profile import Profile
 from expectations.gate import Verdict
+from expectations.manifest import SealedSpec
 from expectations.request.named import Change
 from expectations.request.spec import ReleaseSpec
-from tasks.explore.cell import Cell, recommendation
-from tasks.explore.table import rows_of
-from tasks.stage import heard
+from tasks.listening import Listener, listening
+from tasks.stage import RELEASE_STAGES
 from tasks.store.audit import Audit
 from tasks.store.history import MOST_PERIODS, Past, history, latest
 from tasks.store.register import REPORT
-
-STAGES = (
-    "ingest", "validate", "standardise", "order", "microaggregate", "round_integers", "evaluate",
-    "profile", "judge", "seal", "decide", "publish",
-)  # fmt: skip
 
 
 @contextmanager
@@ -46,33 +41,50 @@ def harmless() -> Iterator[None]:
 @contextmanager
 def progress(dataset: str) -> Iterator[None]:
     """Show the progress of a release, stage by stage, and within a search."""
-    shown: Any = None
-    done, last_shown = 0, 0.0
+    artefact: Any = None
     with harmless():
-        shown = create_progress_artifact(
+        artefact = create_progress_artifact(
             progress=0.0, key=f"release-progress-{dataset}", description=f"Release of {dataset}"
         )
-
-    def show(share: float) -> None:
-        nonlocal last_shown
-        percent = round(100.0 * (done + share) / len(STAGES), 1)
-        # each call costs the server some milliseconds
-        if shown is not None and (share in (0.0, 1.0) or percent >= last_shown + 1.0):
-            last_shown = percent
-            with harmless():
-                update_progress_artifact(shown, progress=percent)
-
-    def listener(name: str, seconds: float | None) -> None:
-        nonlocal done
-        if name in STAGES:
-            done = STAGES.index(name)
-            show(0.0 if seconds is None else 1.0)
-
-    with heard(listener, show):
+    if artefact is None:
+        yield
+        return
+    with listening(_Progress(artefact)):
         yield
 
 
-def show_measures(spec: ReleaseSpec, sentence: str, verdicts: Sequence[Verdict]) -> None:
+class _Progress(Listener):
+    """Keeps a progress artefact up to date."""
+
+    def __init__(self, artefact: Any) -> None:
+        self._artefact = artefact
+        self._stage = 0
+        self._percent = 0.0
+
+    def stage_started(self, name: str) -> None:
+        if name in RELEASE_STAGES:
+            self._stage = RELEASE_STAGES.index(name)
+            self._show(0.0)
+
+    def stage_ended(self, name: str, seconds: float) -> None:  # noqa: ARG002
+        if name in RELEASE_STAGES:
+            self._show(1.0)
+
+    def searched(self, share: float) -> None:
+        self._show(share)
+
+    def _show(self, share: float) -> None:
+        percent = round(100.0 * (self._stage + share) / len(RELEASE_STAGES), 1)
+        # each call costs the server some milliseconds
+        if share in (0.0, 1.0) or percent >= self._percent + 1.0:
+            self._percent = percent
+            with harmless():
+                update_progress_artifact(self._artefact, progress=percent)
+
+
+def show_measures(
+    spec: ReleaseSpec | SealedSpec, sentence: str, verdicts: Sequence[Verdict]
+) -> None:
     """Log a table of measures against limits, and above it the history of the dataset."""
     create_table_artifact(
         key=f"release-measures-{spec.release.name}",
@@ -101,7 +113,7 @@ def show_expectations(dataset: str, findings: Sequence[Mapping[str, Any]]) -> No
 
 
 def show_summary(
-    spec: ReleaseSpec,
+    spec: ReleaseSpec | SealedSpec,
     heading: str,
     sentence: str,
     record: Mapping[str, Any],
@@ -114,7 +126,7 @@ def show_summary(
     if verdicts:
         parts += [_verdict_table(verdicts), record.get("certificate", "")]
     parts += [f"![{label}](data:image/png;base64,{png})" for label, png in _pictures(spec, profile)]
-    parts += ["## Details", _facts(spec, record), _reviewed(record)]
+    parts += ["## Details", _facts(record), _reviewed(record)]
     if manifest is not None:
         parts += ["## Files", files_text(record, manifest)]
     create_markdown_artifact(
@@ -199,18 +211,6 @@ def show_audit(found: Mapping[Path, Audit]) -> None:
     )
 
 
-def show_map(cells: Sequence[Cell], spec: ReleaseSpec) -> None:
-    """Log the recommendation and the table of all choices that were tried."""
-    create_markdown_artifact(
-        key=f"explore-recommendation-{spec.release.name}", markdown=recommendation(cells, spec)
-    )
-    create_table_artifact(
-        key=f"explore-choices-{spec.release.name}",
-        table=rows_of(cells),
-        description="All choices that were tried, with all their measures.",
-    )
-
-
 def files_text(record: Mapping[str, Any], manifest: Path) -> str:
     """List the report, the manifest and the public files with their checksums."""
     lines = [f"- report `{manifest.with_name(REPORT)}`", f"- manifest `{manifest}`"]
@@ -230,12 +230,12 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
     return "\n".join(["| measure | value | limit | verdict |", "|---|--:|--:|---|", *rows])
 
 
-def _facts(spec: ReleaseSpec, record: Mapping[str, Any]) -> str:
-    how, source = spec.microaggregation, record.get("input", {})
+def _facts(record: Mapping[str, Any]) -> str:
+    how, source = record["spec"]["microaggregation"], record.get("input", {})
     review = record.get("review", {})
     facts = {
-        "method": " along ".join(filter(None, (how.method, how.ordering))),
-        "k": how.k,
+        "method": " along ".join(filter(None, (how["method"], how["ordering"]))),
+        "k": how["k"],
         "started by": record.get("started_by"),
         "reviewed by": review.get("reviewer"),
         "records": source.get("rows"),
@@ -257,7 +257,7 @@ def _reviewed(record: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"- {Change(**change)}" for change in changes)])
 
 
-def _measured(spec: ReleaseSpec) -> list[Past]:
+def _measured(spec: ReleaseSpec | SealedSpec) -> list[Past]:
     """Find the latest measured attempt for each period of a dataset."""
     return latest(history(spec.publication.register_folder), spec.release.name)
 
@@ -273,7 +273,7 @@ def _history_table(pasts: Sequence[Past]) -> Iterator[str]:
         yield "\n".join([heading, *reversed(rows)])
 
 
-def _pictures(spec: ReleaseSpec, profile: Profile | None) -> Iterator[tuple[str, str]]:
+def _pictures(spec: ReleaseSpec | SealedSpec, profile: Profile | None) -> Iterator[tuple[str, str]]:
     from tasks.reporting.pictures import as_png, linkage
     from tasks.reporting.register_page import over_time
 

@@ -1,9 +1,7 @@
 """The report of one attempt, for the auditor: the decision first, then everything behind it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import yaml
 
@@ -11,8 +9,7 @@ from algorithms.evaluation import Evaluation
 from algorithms.measures import MEASURES
 from algorithms.profile import ColumnProfile, Profile
 from algorithms.utility.moments import QUANTILES
-from expectations.gate import Verdict
-from expectations.manifest import Manifest, typed
+from expectations.manifest import Manifest
 from tasks.reporting import pictures
 from tasks.reporting.page import render
 from tasks.reporting.pictures import Svg, as_svg
@@ -73,29 +70,23 @@ class Drawings:
     linkage: Svg
 
 
-def release_report(record: Mapping[str, Any] | Manifest, profile: Profile | None = None) -> str:
+def release_report(manifest: Manifest, profile: Profile | None = None) -> str:
     """Write the page of one attempt, published, blocked or failed.
 
     Parameters
     ----------
-    record : mapping or Manifest
-        The manifest, from which every figure is taken. It lacks the parts that the attempt did not
-        reach.
+    manifest : Manifest
+        Every figure is taken from it. It lacks the parts that the attempt did not reach.
     profile : Profile, optional
         What may be drawn of originals.
-
-    Raises
-    ------
-    ContractError
-        If the record is not of the type of a manifest.
     """
-    manifest = typed(record)
-    evaluation = Evaluation(**manifest.evaluation) if manifest.evaluation else None
+    facts = manifest.evaluation
+    evaluation = None if facts is None else Evaluation(**facts.model_dump())
     return render(
         "release_report.html",
         manifest=manifest,
         spec=yaml.safe_dump(manifest.spec, sort_keys=False, allow_unicode=True).strip(),
-        verdicts=[Verdict(**verdict) for verdict in manifest.gate],
+        verdicts=manifest.gate,
         evaluation=evaluation,
         measures=MEASURES,
         column_changes=_column_changes(manifest, evaluation),

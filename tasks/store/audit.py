@@ -1,4 +1,4 @@
-"""Re-verifies a register and every release in it, from the files alone."""
+"""Verifies a register and every release in it again, from the files alone."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,10 +26,10 @@ from tasks.store.register import (
 
 @dataclass
 class Audit:
-    """What was found.
+    """The result of an audit.
 
-    ``faults`` were done to the files afterwards; what is ``incomplete`` a crash left behind, and
-    the next run puts it right; ``verified`` releases are what they were when they were published.
+    ``faults`` were caused after the files were written; a crash left behind what is ``incomplete``,
+    and the next run repairs it; ``verified`` releases are unchanged since they were published.
     Candidates in ``waiting`` have no decision yet. ``head`` is the hash of the last of the
     ``lines``.
     """
@@ -41,10 +41,10 @@ class Audit:
     verified: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
-    """Names among the attempts that are none; they do no harm."""
+    """Names in the folder of attempts that are not attempts; they do no harm."""
     faults: list[str] = field(default_factory=list)
     readable: bool = False
-    """Whether the lines and manifests are whole, so that what they tell can be shown."""
+    """Whether the lines and manifests are intact, so that their content can be shown."""
 
 
 def audit(folder: Path, public: Path | None = None, witness: str | None = None) -> Audit:
@@ -55,15 +55,15 @@ def audit(folder: Path, public: Path | None = None, witness: str | None = None) 
     folder : Path
         The register.
     public : Path, optional
-        Where the public folder is now, if it was moved since.
+        The public folder, if it has been moved since.
     witness : str, optional
-        Hash of a line that was the last one once, kept elsewhere: it must still be there, which
-        tells of lines that were cut off at the end.
+        Hash of a line that was once the last one, kept elsewhere. That line must still be there:
+        this reveals lines that were cut off at the end.
 
     Raises
     ------
     IntegrityError
-        If there is no register to read.
+        If the folder is not a register.
     """
     register = Register(folder)
     if not register.begun:
@@ -73,37 +73,37 @@ def audit(folder: Path, public: Path | None = None, witness: str | None = None) 
 
 
 def _audit(register: Register, root: Folder, public: Path | None, witness: str | None) -> Audit:
-    found = Audit(strangers=register.strangers())
+    result = Audit(strangers=register.strangers())
     try:
         chain = register.chain()
     except IntegrityError as error:
-        found.faults.append(str(error))
-        return found
-    found.lines, found.attempts, found.head = len(chain.entries), len(chain.attempts), chain.head
+        result.faults.append(str(error))
+        return result
+    result.lines, result.attempts, result.head = len(chain.entries), len(chain.attempts), chain.head
     if chain.torn:
-        found.incomplete.append("the last line of register.jsonl was cut off while it was written")
-    found.faults += register.problems_with_manifests(chain)
-    if found.faults:
-        return found
-    found.readable = True
+        result.incomplete.append("the last line of register.jsonl was cut off while it was written")
+    result.faults += register.problems_with_manifests(chain)
+    if result.faults:
+        return result
+    result.readable = True
     if witness not in (None, chain.head, *(entry["previous"] for entry in chain.entries)):
-        found.faults.append(
+        result.faults.append(
             f"no line of register.jsonl has the hash {witness}, which its last line had before: "
-            "lines were removed at the end, or the whole register was written anew"
+            "lines were removed at the end, or the whole register was written again"
         )
-    found.faults += register.problems_with_reports(chain)
-    _check_unrecorded(register, chain, public, found)
+    result.faults += register.problems_with_reports(chain)
+    _check_unrecorded(register, chain, public, result)
     for entry in chain.unfinished:
-        found.incomplete += _interrupted(register, entry, public)
-    _check_releases(register, chain, public, found)
-    found.waiting = chain.waiting
+        result.incomplete += _interrupted(register, entry, public)
+    _check_releases(register, chain, public, result)
+    result.waiting = chain.waiting
     problems = (candidates.problem(register, root, attempt) for attempt in chain.waiting)
-    found.faults += [problem for problem in problems if problem]
-    return found
+    result.faults += [problem for problem in problems if problem]
+    return result
 
 
 def _interrupted(register: Register, entry: dict[str, Any], public: Path | None) -> list[str]:
-    """Say how far an attempt came that has no outcome; nothing of one that is running."""
+    """Say how far an attempt without an outcome came; say nothing of a running one."""
     attempt = entry["attempt"]
     if entry["event"] == PUBLISHING:
         appeared = has_appeared(register.manifest(attempt), public)
@@ -114,23 +114,23 @@ def _interrupted(register: Register, entry: dict[str, Any], public: Path | None)
     return [f"attempt {attempt} was started and did not end: its process was killed"]
 
 
-def _check_unrecorded(register: Register, chain: Chain, public: Path | None, found: Audit) -> None:
+def _check_unrecorded(register: Register, chain: Chain, public: Path | None, result: Audit) -> None:
     for attempt in register.unrecorded(chain):
         try:
             manifest = register.manifest(attempt)
         except IntegrityError as error:
-            found.faults.append(str(error))
+            result.faults.append(str(error))
             continue
         if manifest.decision == APPROVED and has_appeared(manifest, public):
-            found.faults.append(line_removed(attempt))
+            result.faults.append(line_removed(attempt))
         else:
-            found.incomplete.append(
-                f"attempt {attempt} has a manifest and no line: it was interrupted before it was "
+            result.incomplete.append(
+                f"attempt {attempt} has a manifest but no line: it was interrupted before it was "
                 "recorded, or its lines were removed"
             )
 
 
-def _check_releases(register: Register, chain: Chain, public: Path | None, found: Audit) -> None:
+def _check_releases(register: Register, chain: Chain, public: Path | None, result: Audit) -> None:
     known: dict[Path, set[str]] = {}
     for attempt, entries in chain.attempts.items():
         if attempt not in chain.recorded:
@@ -143,21 +143,21 @@ def _check_releases(register: Register, chain: Chain, public: Path | None, found
         if entries[-1]["event"] in (PUBLISHED, PUBLISHING):
             known[folder.parent].add(folder.name)
         if entries[-1]["event"] == PUBLISHED:
-            _check_release(register, folder, manifest, found)
+            _check_release(register, folder, manifest, result)
     for parent, names in known.items():
         strangers = {path.name for path in parent.glob("*")} - names
-        found.faults += [
-            f"{str(parent / name)!r} is in the public folder and not in the register"
+        result.faults += [
+            f"{str(parent / name)!r} is in the public folder but not in the register"
             for name in sorted(strangers)
         ]
 
 
-def _check_release(register: Register, folder: Path, manifest: Manifest, found: Audit) -> None:
+def _check_release(register: Register, folder: Path, manifest: Manifest, result: Audit) -> None:
     try:
         verified = verify_content(read_published(folder), str(folder))
         recompute(verified)
     except IntegrityError as error:
-        found.faults.append(str(error))
+        result.faults.append(str(error))
         return
     faults = [
         *_altered(manifest, verified),
@@ -165,9 +165,9 @@ def _check_release(register: Register, folder: Path, manifest: Manifest, found: 
         *_not_as_sealed(register, manifest),
     ]
     if faults:
-        found.faults.append(f"{str(folder)!r} is not what was published: {'; '.join(faults)}")
+        result.faults.append(f"{str(folder)!r} is not what was published: {'; '.join(faults)}")
     else:
-        found.verified.append(str(folder))
+        result.verified.append(str(folder))
 
 
 def _altered(manifest: Manifest, verified: Verification) -> list[str]:
@@ -179,11 +179,11 @@ def _altered(manifest: Manifest, verified: Verification) -> list[str]:
 
 
 def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:
-    """Compare what the files claim with what the gate was shown."""
+    """Compare the claims of the files with the figures that the gate judged."""
     claims, measured = verified.claims, manifest.measures
     faults = []
     if manifest.spec and claims.k != manifest.k:
-        faults.append(f"it claims k = {claims.k}, and k = {manifest.k} was approved")
+        faults.append(f"it claims k = {claims.k}, but k = {manifest.k} was approved")
     figures = {
         **claims.measures,
         "il": claims.figures["il_percent"],
@@ -193,7 +193,7 @@ def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:
         name for name in figures if name in measured and not agrees(figures[name], measured[name])
     ]
     if differing:
-        faults.append(f"it claims other figures than were judged: {', '.join(differing)}")
+        faults.append(f"its claims differ from what was judged: {', '.join(differing)}")
     return faults
 
 

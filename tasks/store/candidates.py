@@ -1,8 +1,8 @@
-"""Sealed candidates: finished releases that wait, out of the public eye, for a person to decide.
+"""Sealed candidates: finished releases, not public yet, that wait for a person to decide.
 
-``candidates/<attempt>`` in the register holds the public files as they would appear, for its owner
-only. The manifest of the attempt carries their checksums and the line ``sealed`` that of the
-manifest, so that what is published later is what was sealed, to the byte.
+``candidates/<attempt>`` in the register holds the public files as they would appear, readable by
+its owner only. The manifest of the attempt carries their checksums, and the line ``sealed`` that of
+the manifest, so that exactly the bytes that were sealed are published later.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ CANDIDATES = "candidates"
 
 
 def keep(root: Folder, attempt: str, content: Mapping[str, bytes]) -> None:
-    """Put the public files of an attempt away in an open register."""
+    """Keep the public files of an attempt in an open register."""
     partial = f".{attempt}"
     with root.within(CANDIDATES, make=True) as candidates:
         with candidates.within(partial, make=True) as folder:
@@ -29,27 +29,27 @@ def keep(root: Folder, attempt: str, content: Mapping[str, bytes]) -> None:
 
 
 def check_waiting(register: Register, attempt: str) -> None:
-    """See that a candidate waits for a decision.
+    """Check that a candidate waits for a decision.
 
     Raises
     ------
     RefusedError
-        If there is no such candidate, or it was decided on before.
+        If there is no such candidate, or it has been decided on.
     """
     chain = register.chain()
     if attempt not in chain.waiting:
         entries = chain.attempts.get(attempt, [])
         was_sealed = any(entry["event"] == SEALED for entry in entries)
-        found = "was decided on before" if was_sealed else "is none"
+        status = "has been decided on" if was_sealed else "is not a candidate"
         waiting = ", ".join(chain.waiting) or "none"
         raise RefusedError(
-            f"only a candidate that waits can be decided on; {attempt!r} {found}: waiting are "
-            f"{waiting}"
+            f"only a candidate that waits can be decided on; {attempt!r} {status}; candidates "
+            f"that wait: {waiting}"
         )
 
 
 def unsealed(register: Register, root: Folder, attempt: str) -> dict[str, bytes]:
-    """Read the files of a candidate once, and give them if they are what was sealed.
+    """Read the files of a candidate once, and return them if they are those that were sealed.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def unsealed(register: Register, root: Folder, attempt: str) -> dict[str, bytes]
 
 
 def problem(register: Register, root: Folder, attempt: str) -> str | None:
-    """Say what is wrong with a candidate that waits, if anything is."""
+    """Describe the fault of a candidate that waits; None if it has no fault."""
     try:
         unsealed(register, root, attempt)
     except IntegrityError as error:
@@ -89,18 +89,19 @@ def folder_of(register: Register, attempt: str) -> Path:
 
 
 def sweep(register: Register, root: Folder) -> None:
-    """Remove candidates that were decided on, or left behind, from an open register."""
+    """Remove candidates that were decided on, or abandoned, from an open register."""
     if not root.holds_folder(CANDIDATES):
         return
     waiting = register.chain().waiting
     with root.within(CANDIDATES) as candidates:
         for name in candidates.names():
-            # whatever else lies there is not ours
+            # other files in the folder are not ours
             if ATTEMPT.match(name.removeprefix(".")) and name not in waiting:
                 candidates.remove(name)
 
 
 def _not_sealed(attempt: str, why: str) -> IntegrityError:
     return IntegrityError(
-        f"candidate {attempt} is not what was sealed: {why}: reject it, and run the release again"
+        f"candidate {attempt} differs from what was sealed: {why}: reject it, and run the release "
+        "again"
     )

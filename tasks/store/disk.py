@@ -1,4 +1,4 @@
-"""Writing that a crash cannot leave half done, folders that nobody can swap, and locks."""
+"""Atomic writing, folders that nobody can swap, and locks."""
 
 import errno
 import fcntl
@@ -17,7 +17,7 @@ from expectations.published.verifier import read_file, read_open_folder
 
 
 class Modes(NamedTuple):
-    """Who may read what is written, whatever the umask of the process."""
+    """Permissions of what is written, whatever the umask of the process."""
 
     folder: int
     file: int
@@ -34,9 +34,9 @@ READ_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 class Folder:
     """A folder that was opened once.
 
-    Everything in it is reached from there: whoever renames the folder, or puts a link in its place,
-    changes nothing. Links in it are not followed. An error of the system becomes a sentence that
-    names the folder.
+    Everything in it is reached through the open handle: renaming the folder, or replacing it by a
+    link, has no effect. Links in it are not followed. An error of the system becomes a sentence
+    that names the folder.
     """
 
     def __init__(self, handle: int, path: Path, what: str, modes: Modes) -> None:
@@ -44,7 +44,7 @@ class Folder:
 
     @contextmanager
     def within(self, name: str, *, make: bool = False) -> Iterator["Folder"]:
-        """Open a folder in this one; it may have to be made."""
+        """Open a folder in this one; create it if asked to."""
         if make:
             self.make(name)
         with self._in_words():
@@ -55,27 +55,27 @@ class Folder:
             os.close(handle)
 
     def make(self, name: str) -> bool:
-        """Make a folder in this one; tell whether it was not there before."""
+        """Create a folder in this one; return whether it is new."""
         with self._in_words():
             try:
                 os.mkdir(name, self.modes.folder, dir_fd=self.handle)
             except FileExistsError:
                 return False
-        with self.within(name) as made:
-            made.open_to(self.modes)
+        with self.within(name) as folder:
+            folder.open_to(self.modes)
         return True
 
     def open_to(self, modes: Modes) -> None:
-        """Let those enter the folder whom the modes name."""
+        """Set the permissions of the folder."""
         with self._in_words():
             os.fchmod(self.handle, modes.folder)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a new file and see it to the disk."""
+        """Write a new file and flush it to disk."""
         self._write(name, content, os.O_EXCL)
 
     def append(self, name: str, content: bytes) -> None:
-        """Add to a file and see it to the disk."""
+        """Append to a file and flush it to disk."""
         self._write(name, content, os.O_APPEND)
 
     def _write(self, name: str, content: bytes, how: int) -> None:
@@ -103,7 +103,7 @@ class Folder:
                 raise
 
     def read_all(self) -> dict[str, bytes]:
-        """Read every file once; something that is no regular file raises an IntegrityError."""
+        """Read every file once; anything but a regular file raises an IntegrityError."""
         return read_open_folder(self.handle, str(self.path))
 
     def names(self) -> list[str]:
@@ -112,7 +112,7 @@ class Folder:
             return sorted(os.listdir(self.handle))  # noqa: PTH208 - a handle has no path
 
     def holds_folder(self, name: str) -> bool:
-        """Tell whether there is a folder of that name, and not a link to one."""
+        """Return whether there is a folder of that name, and not a link to one."""
         try:
             mode = os.stat(name, dir_fd=self.handle, follow_symlinks=False).st_mode
         except OSError:
@@ -120,7 +120,7 @@ class Folder:
         return stat.S_ISDIR(mode)
 
     def has(self, name: str) -> bool:
-        """Tell whether anything has that name, be it a link that leads nowhere."""
+        """Return whether anything has that name, even a link that leads nowhere."""
         try:
             os.stat(name, dir_fd=self.handle, follow_symlinks=False)
         except FileNotFoundError:
@@ -128,12 +128,12 @@ class Folder:
         return True
 
     def flush(self) -> None:
-        """See the list of names to the disk."""
+        """Flush the list of names to disk."""
         with self._in_words():
             os.fsync(self.handle)
 
     def truncate(self, name: str, size: int) -> None:
-        """Cut a file off."""
+        """Truncate a file."""
         with self._in_words():
             handle = os.open(name, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=self.handle)
             try:
@@ -145,13 +145,13 @@ class Folder:
     def move(self, name: str, target: "Folder", new_name: str) -> None:
         """Give a finished folder its final name, in one step; that name must be free."""
         with target._in_words():
-            # a rename replaces an empty folder without a word
+            # a rename silently replaces an empty folder
             if target.has(new_name):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
             os.rename(name, new_name, src_dir_fd=self.handle, dst_dir_fd=target.handle)
 
     def remove(self, name: str) -> None:
-        """Remove a folder with all that is in it, or a file, or a link."""
+        """Remove a folder with its content, a file, or a link."""
         with self._in_words():
             if self.holds_folder(name):
                 shutil.rmtree(name, dir_fd=self.handle)
@@ -159,7 +159,7 @@ class Folder:
                 os.unlink(name, dir_fd=self.handle)
 
     def hold(self, name: str) -> int:
-        """Lock a file that is made if need be; closing the handle, or its process, lets go."""
+        """Lock a file, created if need be; closing the handle or ending the process unlocks it."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         with self._in_words():
             handle = os.open(name, flags, self.modes.file, dir_fd=self.handle)
@@ -167,12 +167,12 @@ class Folder:
             return handle
 
     def is_same_as(self, other: "Folder") -> bool:
-        """Tell whether two names lead to one folder."""
+        """Return whether two names lead to one folder."""
         return os.path.samestat(os.fstat(self.handle), os.fstat(other.handle))
 
     @contextmanager
     def locked(self, *, shared: bool = False) -> Iterator[None]:
-        """Hold the folder against other processes; a process that dies lets go by itself."""
+        """Lock the folder against other processes; the lock ends with its process."""
         # a handle of its own: closing it ends the lock
         handle = os.open(".", READ_FOLDER, dir_fd=self.handle)
         try:
@@ -191,12 +191,12 @@ class Folder:
 
 @contextmanager
 def opened(path: Path, what: str, modes: Modes, *, make: bool = True) -> Iterator[Folder]:
-    """Open a folder; ``what`` names it to the user, and it is made if need be.
+    """Open a folder, created if need be; ``what`` names it to the user.
 
     Raises
     ------
     StorageError
-        If it cannot be opened or made.
+        If it cannot be opened or created.
     """
     if make:
         make_folder(path, what, modes.folder)
@@ -211,10 +211,10 @@ def opened(path: Path, what: str, modes: Modes, *, make: bool = True) -> Iterato
 
 
 def make_folder(folder: Path, what: str, mode: int | None = None) -> None:
-    """Make sure that a folder exists; ``what`` names it to the user if it cannot be made.
+    """Create a folder unless it exists; ``what`` names it to the user if that fails.
 
-    With a mode, a folder that is made gets it whatever the umask, and the folders above it can be
-    passed by everyone, so that a public folder below one that was made for a register can be read.
+    With a mode, a new folder gets it whatever the umask, and everyone may pass through new folders
+    above it, so that a public folder below a folder that was created for a register can be read.
     """
     missing = [part for part in (folder, *folder.parents) if not part.exists()]
     try:
@@ -228,7 +228,7 @@ def make_folder(folder: Path, what: str, mode: int | None = None) -> None:
 
 
 def existing_part(folder: Path, what: str) -> Path:
-    """Find the part of a path that exists, and see that the rest could be made in it.
+    """Find the part of a path that exists, and check that the rest could be created in it.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def existing_part(folder: Path, what: str) -> Path:
     try:
         while not _is_there(part) and part != part.parent:
             part = part.parent
-        # by trying: permissions alone do not tell of read-only or full file systems
+        # by trying: permissions alone do not reveal read-only or full file systems
         Path(tempfile.mkdtemp(prefix=".microrelease-", dir=part)).rmdir()
     except OSError as error:
         raise _unwritable(folder, what, error) from None
@@ -247,7 +247,7 @@ def existing_part(folder: Path, what: str) -> Path:
 
 
 def _is_there(path: Path) -> bool:
-    """Tell whether anything has that name; a name that no file can have is an error."""
+    """Return whether anything has that name; a name that no file can have is an error."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -269,7 +269,7 @@ def _unwritable(folder: Path, what: str, error: OSError) -> StorageError:
 
 @contextmanager
 def try_lock(path: Path, patience: float) -> Iterator[bool]:
-    """Hold a lock file while others wait; tell whether it could be had within so many seconds."""
+    """Hold a lock file; yield whether it could be locked within so many seconds."""
     end = time.monotonic() + patience
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

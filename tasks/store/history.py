@@ -1,4 +1,4 @@
-"""What a register tells of every attempt, in figures that may be shown to anyone who works here."""
+"""The attempts of a register, in figures that may be shown to all staff."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from tasks.store.register import (
 )
 
 MOST_PERIODS = 24
-"""Periods that a picture or an artefact shows."""
+"""The most periods that a picture or an artefact shows."""
 
 RUNNING = "running"
 CRASHED = "a crash came first"
@@ -28,7 +28,7 @@ VERIFIED, ALTERED, NOT_PUBLIC = "verified", "altered", "not public"
 
 @dataclass(frozen=True)
 class Past:
-    """One attempt of the past; a measure is None where the attempt did not come to it."""
+    """One attempt of the past; a measure is None if the attempt was not measured."""
 
     attempt: str
     time: str
@@ -57,14 +57,14 @@ class Past:
 
 
 def history(folder: Path, audit: Audit | None = None) -> list[Past]:
-    """List the attempts of a register in their order.
+    """List the attempts of a register in order.
 
     Parameters
     ----------
     folder : Path
-        The register; its chain must be whole.
+        The register; its chain must be intact.
     audit : Audit, optional
-        What an audit found, which tells the status of each release.
+        The result of an audit, which shows the status of each release.
     """
     register = Register(folder)
     return [
@@ -76,7 +76,7 @@ def history(folder: Path, audit: Audit | None = None) -> list[Past]:
 def latest(pasts: Iterable[Past], dataset: str) -> list[Past]:
     """Keep one measured attempt for each period of a dataset, by period.
 
-    It is the one that was published, and the last one where none was.
+    It is the published one; if there is none, the last one.
     """
     measured: dict[str, Past] = {}
     for past in pasts:
@@ -135,7 +135,7 @@ def _past(
 
 
 def _killed(register: Register, entry: dict[str, Any]) -> Past:
-    """Tell of an attempt that has started and left nothing but its lines."""
+    """Describe an attempt that started and left nothing but its lines."""
     running = entry["event"] == STARTED and register.is_running(entry["attempt"])
     release = ReleaseFacts(
         name=entry["dataset"], period=entry["period"], revision=entry["revision"]

@@ -1,4 +1,4 @@
-"""A dataset is released from one spec file, and its releases stand in one register."""
+"""A dataset is released from one spec file, and all its releases are in one register."""
 
 from algorithms.errors import RefusedError
 from expectations.request.sections.publication import PublicationSection
@@ -9,16 +9,16 @@ from tasks.store.register import PUBLISHED, PUBLISHING, Register
 def check_owner(
     register: Register, release: ReleaseSection, publication: PublicationSection, file: str | None
 ) -> None:
-    """See that nobody else releases this dataset.
+    """Check that no other spec file or register releases this dataset.
 
     Parameters
     ----------
     register : Register
         The register of the spec.
-    release, publication : ReleaseSection, PublicationSection
-        What the spec of the run says of them.
+    release, publication : ReleaseSection, Publication
+        These sections of the spec.
     file : str, optional
-        Name of the file that the spec was read from, if that is known.
+        Name of the spec file, if it is known.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""By which code, and in which environment."""
+"""The code and the environment of a run."""
 
 import hashlib
 import platform
@@ -25,7 +25,7 @@ PACKAGES = (
 
 
 def code() -> dict[str, str | None]:
-    """Name the version of the product, its commit if that is known, and a digest of its sources."""
+    """Give the version of the product, its commit if it is known, and a digest of its sources."""
     return {
         "version": version("microrelease"),
         "commit": _commit(),
@@ -34,7 +34,7 @@ def code() -> dict[str, str | None]:
 
 
 def environment() -> dict[str, str]:
-    """Name the versions of everything that computes a figure or writes a file."""
+    """Give the version of every package that computes a figure or writes a file."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -43,7 +43,7 @@ def environment() -> dict[str, str]:
 
 
 def sources_digest() -> str:
-    """Digest the sources of all floors: it names the code even where no version control does."""
+    """Digest the sources of all floors: this identifies the code without version control."""
     digest = hashlib.sha256()
     files = (path for floor in FLOORS for path in (ROOT / floor).rglob("*"))
     for path in sorted(path for path in files if path.suffix in SOURCES):
@@ -53,7 +53,7 @@ def sources_digest() -> str:
 
 
 def _commit() -> str | None:
-    """Ask git for the commit of the working tree, marked if files differ from it."""
+    """Ask git for the commit of the working tree, marked as dirty if files differ from it."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)

@@ -1,43 +1,22 @@
 """The public folder: a release appears in it whole or not at all."""
 
 import hashlib
-import io
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
-
-from algorithms.attributes import Attribute, Number
 from algorithms.errors import ContractError, IntegrityError, RefusedError, SpecError, StorageError
-from algorithms.measures import MEASURES
-from algorithms.table import Table
-from expectations.gate import Approval
-from expectations.published.claims import FORMAT
 from expectations.published.recomputed import recompute
 from expectations.published.verifier import (
-    CSV,
-    METHODOLOGY,
-    PACKAGE,
-    PARQUET,
-    README,
     Verification,
     checksums_of,
-    field_type,
     verify_content,
 )
 from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
-from expectations.request.spec import ReleaseSpec
-from expectations.tables import arrow_of
-from tasks.reporting.methodology import facts_of, methodology, treatment
-from tasks.reporting.page import render
 from tasks.store.disk import (
     IN_PREPARATION,
     PRIVATE,
@@ -55,11 +34,11 @@ class Prepared:
     Attributes
     ----------
     name : str
-        Of their folder there.
+        Name of their folder there.
     content : mapping of str to bytes
         The bytes that were read back from there.
     verified : Verification
-        What was found in these bytes.
+        The verification of these bytes.
     """
 
     name: str
@@ -69,7 +48,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Places:
-    """The public folder and the staging folder, opened once and held alone."""
+    """The public folder and the staging folder, opened once and locked."""
 
     public: Folder
     staging: Folder
@@ -77,7 +56,7 @@ class Places:
 
 
 def check_places(publication: PublicationSection) -> None:
-    """See, before any work is done and without leaving a trace, that the folders can be written.
+    """Check, before any work is done and without leaving a trace, that folders can be written.
 
     Raises
     ------
@@ -102,7 +81,7 @@ def check_places(publication: PublicationSection) -> None:
 
 
 def _check_apart(publication: PublicationSection) -> None:
-    """See that no link was put in place since the spec was read."""
+    """Check that no folder was replaced by a link since the spec was read."""
     try:
         publication.check_apart()
     except SpecError as error:
@@ -110,12 +89,12 @@ def _check_apart(publication: PublicationSection) -> None:
 
 
 @contextmanager
-def held(publication: PublicationSection) -> Iterator[Places]:
-    """Hold the public folder alone, and leave nothing in the staging folder."""
+def opened_places(publication: PublicationSection) -> Iterator[Places]:
+    """Open and lock the public folder, and leave nothing in the staging folder."""
     _check_apart(publication)
     with opened(publication.public_folder, "public_folder", PUBLIC) as public:
         with opened(publication.register_folder, "register_folder", PRIVATE) as register:
-            # links can be put in place at any time; both are locked, and would wait for each other
+            # a link can appear at any time; both folders are locked, and would wait for each other
             if public.is_same_as(register):
                 raise StorageError(
                     "public_folder must be a folder of its own; it leads to register_folder: put a "
@@ -144,20 +123,9 @@ def _sweep(places: Places) -> None:
 
 
 def _mark(publication: PublicationSection) -> str:
-    """Tell our folders from others, should the staging folder be shared."""
+    """Name the prefix of our folders, in case the staging folder is shared."""
     public = hashlib.sha256(os.path.realpath(publication.public_folder).encode()).hexdigest()
     return f"microrelease-{public[:8]}-"
-
-
-def prepare(
-    masked: Table, approval: Approval, spec: ReleaseSpec, attempt: str, places: Places
-) -> Prepared:
-    """Write the public files into the staging folder, and verify them from there."""
-    table = canonical(arrow_of(masked, spec.columns.published))
-    content = _encoded(table, masked.attributes, approval, spec)
-    prepared = stage_files(content, attempt, places)
-    _compare(prepared.verified, table, spec)
-    return prepared
 
 
 def stage_files(content: Mapping[str, bytes], attempt: str, places: Places) -> Prepared:
@@ -166,9 +134,9 @@ def stage_files(content: Mapping[str, bytes], attempt: str, places: Places) -> P
     Raises
     ------
     IntegrityError
-        If they do not keep what they promise.
+        If their claims do not hold.
     ContractError
-        If other bytes were read than were written.
+        If the bytes read differ from those written.
     """
     name = f"{places.mark}{attempt}"
     with places.staging.within(name, make=True) as folder:
@@ -184,12 +152,12 @@ def stage_files(content: Mapping[str, bytes], attempt: str, places: Places) -> P
 
 
 def reveal(prepared: Prepared, release: ReleaseSection, places: Places) -> None:
-    """Give prepared files their public name in one step, and see that they are what was verified.
+    """Give prepared files their public name in one step, and check that they are as verified.
 
     Raises
     ------
     IntegrityError
-        If other files appeared; they are taken back.
+        If other files appeared; they are withdrawn.
     """
     target = release.folder
     with places.public.within(target.parent.name, make=True) as dataset:
@@ -207,7 +175,7 @@ def reveal(prepared: Prepared, release: ReleaseSection, places: Places) -> None:
 
 
 def _take_back(dataset: Folder, name: str, prepared: Prepared, places: Places) -> NoReturn:
-    """Remove from the public folder what is not what was verified."""
+    """Remove files that were not verified from the public folder."""
     try:
         dataset.move(name, places.staging, prepared.name)
         outcome = "were taken back"
@@ -221,20 +189,15 @@ def _take_back(dataset: Folder, name: str, prepared: Prepared, places: Places) -
 
 
 def flush(release: ReleaseSection, places: Places) -> None:
-    """See the name of a release that has appeared to the disk."""
+    """Flush the name of a release that has appeared to disk."""
     with places.public.within(release.folder.parent.name) as dataset:
         dataset.flush()
-
-
-def canonical(table: pa.Table) -> pa.Table:
-    """Sort the rows by their published content, so that their order says nothing of the source."""
-    return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
 def same_release(
     release: ReleaseSection, prepared: Prepared, places: Places
 ) -> Verification | None:
-    """Verify what is published already, if it holds the same data with the same claims.
+    """Find and verify the same release, if it is published already.
 
     Returns
     -------
@@ -244,9 +207,9 @@ def same_release(
     Raises
     ------
     RefusedError
-        If the period is published otherwise, or what this revises is not published.
+        If the period is published with other data, or the revised release is not published.
     IntegrityError
-        If what is published there is not whole.
+        If the published folder is not intact.
     """
     target = release.folder
     published = _published(places.public, target)
@@ -269,7 +232,7 @@ def same_release(
 
 
 def _published(public: Folder, target: Path) -> Verification | None:
-    """Verify what is published under a name; None if nothing is."""
+    """Verify the release that is published under a name; None if there is no such release."""
     name = target.parent.name
     if not public.has(name):
         return None
@@ -278,123 +241,3 @@ def _published(public: Folder, target: Path) -> Verification | None:
             return None
         with dataset.within(target.name) as folder:
             return verify_content(folder.read_all(), str(folder.path))
-
-
-def _encoded(
-    table: pa.Table, attributes: Sequence[Attribute], approval: Approval, spec: ReleaseSpec
-) -> dict[str, bytes]:
-    """Write every public file."""
-    text, columns = io.BytesIO(), io.BytesIO()
-    pyarrow.csv.write_csv(table, text)
-    pyarrow.parquet.write_table(table, columns, compression="zstd")
-    data = {CSV: text.getvalue(), PARQUET: columns.getvalue()}
-    package = describe(table, attributes, approval, spec, data)
-    facts = facts_of(table, list(spec.columns.quasi_identifiers))
-    return {
-        **data,
-        PACKAGE: json.dumps(package, indent=2, ensure_ascii=False).encode() + b"\n",
-        README: _readme(package, spec).encode(),
-        METHODOLOGY: methodology(package, facts).encode(),
-    }
-
-
-def describe(
-    table: pa.Table,
-    attributes: Sequence[Attribute],
-    approval: Approval,
-    spec: ReleaseSpec,
-    data: Mapping[str, bytes],
-) -> dict[str, Any]:
-    """Describe the release as a Frictionless data package.
-
-    It holds nothing that differs from run to run: the same release gives the same bytes.
-    """
-    schema = {
-        "fields": [
-            {
-                "name": field.name,
-                "type": field_type(field.type),
-                "microrelease:role": spec.columns.role_of(field.name),
-            }
-            for field in table.schema
-        ],
-        "missingValues": [""],
-    }
-    digests = checksums_of(data)
-    resources = [
-        {
-            "name": name,
-            "path": path,
-            "format": path.split(".")[1],
-            "mediatype": mediatype,
-            "bytes": len(data[path]),
-            "hash": f"sha256:{digests[path]}",
-            "schema": schema,
-        }
-        for name, path, mediatype in (
-            ("data-csv", CSV, "text/csv"),
-            ("data-parquet", PARQUET, "application/vnd.apache.parquet"),
-        )
-    ]
-    release, how, measured = spec.release, spec.microaggregation, approval.evaluation
-    return {
-        "profile": "tabular-data-package",
-        "name": release.name,
-        "title": release.title,
-        "version": release.folder.name,
-        "licenses": [{"name": release.licence}],
-        "resources": resources,
-        "microrelease": {
-            "format": FORMAT,
-            "period": release.period,
-            "revision": release.revision,
-            "rows": table.num_rows,
-            "k": how.k,
-            "method": how.method,
-            "ordering": how.ordering,
-            "ordering_options": how.ordering_options,
-            "options": how.options,
-            "recut": how.recut,
-            "refine": how.refine,
-            "each_column": how.each_column,
-            "integers": list(spec.columns.integers),
-            "decimals": spec.columns.decimals | _decimals(attributes),
-            "groups": measured.groups,
-            "measures": {
-                name: measured.measures[name]
-                for name, measure in MEASURES.items()
-                if name in measured.measures and not measure.needs_original
-            },
-            "il_percent": measured.measures["il"],
-            "il_rounding_percent": measured.measures["rounding"],
-            "dld_percent": measured.measures["dld"],
-        },
-    }
-
-
-def _decimals(attributes: Sequence[Attribute]) -> dict[str, int]:
-    """Tell with how many decimals numbers are published that are not whole."""
-    return {
-        one.name: one.places
-        for one in attributes
-        if isinstance(one, Number) and not one.whole and one.places is not None
-    }
-
-
-def _readme(package: dict[str, Any], spec: ReleaseSpec) -> str:
-    claims = package["microrelease"]
-    fields = package["resources"][0]["schema"]["fields"]
-    columns = [(field["name"], field["type"], treatment(field, claims)) for field in fields]
-    return render("readme.md", release=spec.release, claims=claims, columns=columns)
-
-
-def _compare(verified: Verification, table: pa.Table, spec: ReleaseSpec) -> None:
-    """See that what was read back from disk is the table that was to be written."""
-    agrees = (
-        verified.table.equals(table)
-        and verified.columns == spec.columns.published
-        and set(verified.claims.quasi_identifiers) == set(spec.columns.quasi_identifiers)
-        and verified.k_claimed == spec.microaggregation.k
-    )
-    if not agrees:
-        raise ContractError("the files read back from disk are not those that were to be written")

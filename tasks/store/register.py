@@ -3,15 +3,15 @@
 ``register.jsonl`` only ever grows, and each of its lines carries the hash of the line before and of
 itself.
 ``attempts/<number>-<dataset>-<period>/manifest.json`` is written once and never changed; the lines
-carry its hash, and it carries that of ``report.html`` beside it. The order of writing makes every
-crash tell-tale and mendable:
+carry its hash, and it carries that of ``report.html`` beside it. Because of the order of writing,
+every crash can be recognised and repaired:
 
     line "started"  ->  manifest  ->  line "publishing"  ->  public folder renamed into place  ->
     line "published"
 
-Nothing public appears before its line, and no line claims a publication before it is there. A
-process holds a lock for as long as its attempt runs, so that one that died is told from one that is
-under way.
+No release appears before its line "publishing", and no line says "published" before the release has
+appeared. A process holds a lock for as long as its attempt runs, which distinguishes attempts that
+are running from attempts that died.
 """
 
 import fcntl
@@ -35,7 +35,7 @@ from tasks.store.disk import PRIVATE, PUBLIC, Folder, opened
 LINES, ATTEMPTS, LOCKS = "register.jsonl", "attempts", "locks"
 MANIFEST, REPORT = "manifest.json", "report.html"
 NO_LINE = "0" * 64
-"""What the first line carries for the hash of the line before."""
+"""Stands in the first line for the hash of the line before."""
 
 STARTED, PUBLISHING, PUBLISHED, ABANDONED = "started", "publishing", "published", "abandoned"
 APPROVED, UNCHANGED, BLOCKED, FAILED = "approved", "unchanged", "blocked", "failed"
@@ -43,14 +43,14 @@ SEALED, REJECTED = "sealed", "rejected"
 OUTCOMES = (PUBLISHED, UNCHANGED, BLOCKED, FAILED, ABANDONED, SEALED, REJECTED)
 
 ATTEMPT = re.compile(r"([0-9]{6,})-.")
-"""How the name of an attempt begins; whatever is called otherwise is not ours."""
+"""How the name of an attempt begins; files with other names are not ours."""
 
 WHAT = "register_folder"
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The lines of a register that are whole, and what was torn off after them."""
+    """The complete lines of a register, and the torn line after them."""
 
     entries: list[dict[str, Any]]
     head: str
@@ -58,7 +58,7 @@ class Chain:
 
     @property
     def attempts(self) -> dict[str, list[dict[str, Any]]]:
-        """The entries of each attempt, in their order."""
+        """The entries of each attempt, in order."""
         grouped: dict[str, list[dict[str, Any]]] = {}
         for entry in self.entries:
             grouped.setdefault(entry["attempt"], []).append(entry)
@@ -66,7 +66,7 @@ class Chain:
 
     @property
     def recorded(self) -> set[str]:
-        """The attempts of which a line names the manifest."""
+        """The attempts whose manifest is named by a line."""
         return {entry["attempt"] for entry in self.entries if "manifest_sha256" in entry}
 
     @property
@@ -80,7 +80,7 @@ class Chain:
 
     @property
     def waiting(self) -> list[str]:
-        """The sealed candidates on which nobody has decided yet."""
+        """The sealed candidates that await a decision."""
         # a crash while publishing decides nothing
         decided = {
             entries[-1].get("candidate")
@@ -96,14 +96,14 @@ class Chain:
 
 @dataclass
 class Running:
-    """An attempt that is under way; it ends when this is closed, or with its process."""
+    """A running attempt; it ends when this is closed, or with its process."""
 
     attempt: str
     lock: Path
     handle: int | None
 
     def close(self) -> None:
-        """Let go; the register must tell how the attempt ended by then."""
+        """Release the lock; by then the register must show how the attempt ended."""
         if self.handle is not None:
             self.lock.unlink(missing_ok=True)
             os.close(self.handle)
@@ -121,12 +121,12 @@ class Register:
 
     @property
     def begun(self) -> bool:
-        """Whether a run has been here, be it one that has not written its first line yet."""
+        """Whether a run has used it, even one that has not written its first line yet."""
         return self.lines.is_file() or self.attempts.is_dir() or self.locks.is_dir()
 
     @contextmanager
     def opened(self) -> Iterator[Folder]:
-        """Hold the register alone, and put right what a crash left behind.
+        """Lock the register, and repair what a crash left behind.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class Register:
 
     @contextmanager
     def read_only(self) -> Iterator[Folder]:
-        """Hold the register against writers."""
+        """Lock the register against writers."""
         with self._open(make=False) as root, root.locked(shared=True):
             yield root
 
@@ -167,7 +167,7 @@ class Register:
             return running
 
     def is_running(self, attempt: str) -> bool:
-        """Tell whether the process of an attempt is alive."""
+        """Return whether the process of an attempt is alive."""
         try:
             handle = os.open(self._lock_of(attempt), os.O_RDWR | os.O_NOFOLLOW)
         except OSError:
@@ -190,27 +190,27 @@ class Register:
         numbers = [int(match[1]) for name in names if (match := ATTEMPT.match(name))]
         return f"{max(numbers, default=0) + 1:06d}-{'-'.join(release.parts)}"
 
-    def open_attempt(self, attempt: str | None, release: Path) -> str:
-        """Take an attempt that was entered and has no outcome yet, or the next."""
-        entries = self.chain().attempts.get(attempt or "", [])
-        if attempt is not None and entries and entries[-1]["event"] == STARTED:
+    def open_attempt(self, attempt: str, release: Path) -> str:
+        """Take an attempt that has started and has no outcome yet; otherwise name a new one."""
+        entries = self.chain().attempts.get(attempt, [])
+        if entries and entries[-1]["event"] == STARTED:
             return attempt
         return self.new_attempt(release)
 
-    def write_manifest(self, root: Folder, manifest: dict[str, Any], report: str) -> None:
-        """Keep the manifest and the report of an attempt, both whole or not at all."""
-        attempt, page = manifest["attempt"], report.encode()
+    def write_manifest(self, root: Folder, manifest: Manifest, report: str) -> None:
+        """Write the manifest and the report of an attempt, both whole or not at all."""
+        attempt, page = manifest.attempt, report.encode()
         partial = f".{attempt}"
         with root.within(ATTEMPTS) as attempts:
             with attempts.within(partial, make=True) as folder:
                 folder.write(REPORT, page)
-                folder.write(MANIFEST, encode({**manifest, "report_sha256": _sha256(page)}))
+                folder.write(MANIFEST, encode(manifest.adding(report_sha256=_sha256(page))))
                 folder.flush()
             attempts.move(partial, attempts, attempt)
             attempts.flush()
 
     def append(self, root: Folder, attempt: str, event: str) -> None:
-        """Add a line about an attempt whose manifest is kept."""
+        """Add a line about an attempt whose manifest was written."""
         content = self._manifest_bytes(attempt)
         manifest = decode(content, attempt)
         about = {
@@ -249,7 +249,7 @@ class Register:
         return content
 
     def _read(self, attempt: str, name: str) -> bytes | None:
-        """Read a file of an attempt; None if there is none."""
+        """Read a file of an attempt; None if it is missing."""
         with self._open(make=False) as root:
             if not root.holds_folder(ATTEMPTS):
                 return None
@@ -260,12 +260,12 @@ class Register:
                     return folder.read(name)
 
     def chain(self) -> Chain:
-        """Read the lines and follow the hashes.
+        """Read the lines and check the chain of hashes.
 
         Raises
         ------
         IntegrityError
-            If a line was altered, removed or put in; the message says which.
+            If a line was altered, removed or inserted; the message says which.
         """
         content = self.lines.read_bytes() if self.lines.exists() else b""
         *whole, torn = content.split(b"\n")
@@ -276,14 +276,14 @@ class Register:
             if entry["previous"] != head:
                 raise IntegrityError(
                     f"line {number} of register.jsonl must carry the hash of the line before; it "
-                    "carries another: lines were removed, put in or exchanged there"
+                    "carries another: lines were removed, inserted or exchanged there"
                 )
             entries.append(entry)
             head = _sha256(line)
         return Chain(entries, head, torn)
 
     def problems_with_manifests(self, chain: Chain) -> list[str]:
-        """Name manifests that are missing or not the ones the lines speak of."""
+        """List manifests that are missing, or differ from those that the lines name."""
         problems = []
         for attempt, entries in chain.attempts.items():
             named = {entry["manifest_sha256"] for entry in entries if "manifest_sha256" in entry}
@@ -297,7 +297,7 @@ class Register:
         return problems
 
     def problems_with_reports(self, chain: Chain) -> list[str]:
-        """Name reports that are missing or not the ones that the manifests speak of."""
+        """List reports that are missing, or differ from those that the manifests name."""
         problems = []
         for attempt in sorted(chain.recorded):
             named = self.manifest(attempt).report_sha256
@@ -309,16 +309,16 @@ class Register:
         return problems
 
     def unrecorded(self, chain: Chain) -> list[str]:
-        """Name attempts with a manifest of which no line speaks."""
+        """List attempts whose manifest is named by no line."""
         ours, _ = self._listed()
         return sorted(set(ours) - chain.recorded)
 
     def strangers(self) -> list[str]:
-        """Name what lies among the attempts and is none."""
+        """List what is in the folder of attempts and is not an attempt."""
         return self._listed()[1]
 
     def _listed(self) -> tuple[list[str], list[str]]:
-        """List attempts, and what is not ours."""
+        """List attempts, and names that are not ours."""
         if not self.attempts.is_dir():
             return [], []
         names = sorted(path.name for path in self.attempts.iterdir())
@@ -348,7 +348,7 @@ class Register:
             self._end(root, entry)
 
     def _end(self, root: Folder, entry: dict[str, Any]) -> None:
-        """Give an attempt that a crash interrupted its outcome; one that is running goes on."""
+        """Record the outcome of an attempt that a crash interrupted; a running attempt goes on."""
         attempt = entry["attempt"]
         if entry["event"] == PUBLISHING:
             appeared = has_appeared(self.manifest(attempt))
@@ -368,7 +368,7 @@ def _about(release: ReleaseSection | ReleaseFacts) -> dict[str, Any]:
 
 
 def has_appeared(manifest: Manifest, public: Path | None = None) -> bool:
-    """Tell whether the public folder of an attempt is there with exactly the bytes it announced.
+    """Return whether the public folder of an attempt holds exactly the bytes it announced.
 
     ``public`` is where the public folder is now, if it was moved.
     """
@@ -413,26 +413,26 @@ def read_published(folder: Path) -> dict[str, bytes]:
 
 
 def line_removed(attempt: str) -> str:
-    """Say of an attempt that it appeared without the line that comes before."""
+    """Say that a release appeared without the line that comes before it."""
     return (
-        f"attempt {attempt} was published, and no line of register.jsonl says so: its lines were "
+        f"attempt {attempt} was published, but no line of register.jsonl says so: its lines were "
         "removed"
     )
 
 
 def now() -> str:
-    """Tell the time, to the second and with its zone."""
+    """Give the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _line(entry: dict[str, Any]) -> bytes:
-    """Write an entry as a line that also carries the hash of itself."""
+    """Write an entry as a line that also carries its own hash."""
     own = _sha256(json.dumps(entry, ensure_ascii=False).encode())
     return json.dumps({**entry, "hash": own}, ensure_ascii=False).encode()
 
 
 def _entry(line: bytes, number: int) -> dict[str, Any]:
-    """Read a line, and see that writing it again gives the same bytes."""
+    """Read a line, and check that writing it again gives the same bytes."""
     try:
         entry: dict[str, Any] = json.loads(line)
         del entry["hash"]

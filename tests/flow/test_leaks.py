@@ -61,7 +61,7 @@ def run_all(published, blocked, failing):
     tasks.round_integers.integer_centroids = explode
     codes.append(main(["run", published]))
     tasks.round_integers.integer_centroids = kept
-    flows.release.verdicts = explode_outside_stages
+    flows.release.Verdicts = explode_outside_stages
     codes.append(main(["run", published]))
     print("codes", codes)
 

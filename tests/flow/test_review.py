@@ -17,7 +17,7 @@ from expectations.request.named import SPECS
 from flows import notify as notify_module
 from flows.audit import audit
 from flows.cli import main
-from flows.notify import BLOCK, tell
+from flows.notify import NOTIFICATION_BLOCK, tell
 from flows.operation.installation import OUTBOX
 from flows.review import check_answerable
 from tasks.store.register import Register
@@ -163,7 +163,7 @@ def test_a_notification_block_is_sent_each_bad_end_once(
     monkeypatch.setenv(OUTBOX, str(outbox))
     run = FlowRun(flow_id=uuid4(), name="small-2026-Q3")
     state = Failed(name="Blocked", message="IL is too large")
-    monkeypatch.setenv(BLOCK, "custom-webhook/missing")
+    monkeypatch.setenv(NOTIFICATION_BLOCK, "custom-webhook/missing")
     monkeypatch.setattr(notify_module, "PAUSES", (0.0, 0.0))
     with pytest.raises(StorageError, match="must take notifications; it failed 2 times"):
         tell(run, state)
@@ -171,7 +171,7 @@ def test_a_notification_block_is_sent_each_bad_end_once(
     (unsent,) = outbox.iterdir()
     assert unsent.name == f"{run.id}.unsent"
     assert json.loads(unsent.read_text(encoding="utf-8"))["message"] == "IL is too large"
-    monkeypatch.setenv(BLOCK, "custom-webhook/here")
+    monkeypatch.setenv(NOTIFICATION_BLOCK, "custom-webhook/here")
     assert [tell(run, state), tell(run, state)] == [True, False]
     assert [path.name for path in outbox.iterdir()] == [f"{run.id}.json"]
     assert heard == [{"subject": "small-2026-Q3", "body": "Blocked: IL is too large"}]

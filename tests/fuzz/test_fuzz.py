@@ -18,7 +18,8 @@ from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.digest import digest_of
-from expectations.gate import Approval
+from expectations.gate import Approval, Verdicts
+from expectations.manifest import Record
 from expectations.request.spec_file import load
 from expectations.suites.require import Finding, require
 from expectations.tables import arrow_of, frame_of
@@ -137,12 +138,13 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     table, _ = validate.fn(ingest.fn(spec)[0], spec)
     masked, evaluation = mask_and_measure(table, spec, plainly)
     drawn = profile.fn(masked)
-    approval = judge.fn(masked, evaluation, spec).approval
-    digest = digest_of(frame_of(arrow_of(masked.published, spec.columns.published)))
-    assert approval == Approval(evaluation, spec.gate, spec.microaggregation.k, digest)
+    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
+    approval = judge.fn(masked, verdicts, spec).approval
+    frame = frame_of(arrow_of(masked.published, spec.columns.published))
+    assert approval == Approval(verdicts, digest_of(frame))
     if i % PUBLISHED_EVERY:
         return "approved"
-    record = {"release": spec.release.model_dump(mode="json"), "evaluation": asdict(evaluation)}
+    record = Record.of(spec, evaluation=asdict(evaluation))
     publication = publish.fn(masked.published, approval, spec, record, drawn)
     for path in (*publication.folder.iterdir(), *publication.manifest.parent.iterdir()):
         if not path.name.startswith("data."):  # columns that are published as they are

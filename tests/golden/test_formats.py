@@ -5,14 +5,15 @@ import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from algorithms import evaluation
 from algorithms.errors import IntegrityError
 from algorithms.measures import MEASURES
 from expectations import manifest as manifests
+from expectations.manifest import Manifest, Record, ReleaseFacts
 from expectations.published import claims as packages
 from expectations.published.recomputed import recompute
 from expectations.published.verifier import verify
@@ -123,11 +124,11 @@ def test_a_candidate_is_approved_in_the_format_in_which_it_was_sealed(
 ) -> None:
     masked, approval, spec, record = candidate(request_of)
     # a version that knew another spec, and wrote no format
-    record["spec"]["microaggregation"]["options"] = {"of_that_version": True}
-    record["started_by"] = "Ana"
+    how = {**record.spec["microaggregation"], "options": {"of_that_version": True}}
+    record = record.adding(spec={**record.spec, "microaggregation": how})
 
-    def as_before(content: dict[str, Any]) -> bytes:
-        return json.dumps(content).encode()
+    def as_before(manifest: Manifest) -> bytes:
+        return json.dumps(manifest.content).encode()
 
     with monkeypatch.context() as patched:
         patched.setattr(registers, "encode", as_before)
@@ -151,9 +152,11 @@ def test_what_is_no_manifest_is_named(content: bytes) -> None:
 
 
 def test_nothing_is_written_that_could_not_be_read_again() -> None:
-    from algorithms.errors import ContractError
-
-    facts = {"attempt": "a", "release": {"name": "b", "period": "c"}, "decision": "d"}
-    assert manifests.decode(manifests.encode(facts), "a").release.name == "b"
-    with pytest.raises(ContractError, match="not so: secret"):
-        manifests.encode({**facts, "secret": 1})
+    record = Record(release=ReleaseFacts(name="b", period="c"))
+    manifest = record.ending("a", "failed", reason="d")
+    read = manifests.decode(manifests.encode(manifest), "a")
+    assert read == manifest.adding(format=manifests.FORMAT)
+    with pytest.raises(ValidationError, match="secret"):
+        record.adding(secret=1)
+    with pytest.raises(ValidationError, match="secret"):
+        record.ending("a", "failed", secret=1)

@@ -13,11 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from algorithms.errors import RejectedError
-from expectations.gate import verdicts
-from expectations.manifest import FORMAT
+from expectations.manifest import FORMAT, Record
 from expectations.request.named import Changes, resolve_spec, spec_from_file
 from expectations.review import Decision
 from tasks.ingest import ingest
@@ -27,7 +24,7 @@ from tasks.store import provenance
 from tasks.store.register import now
 from tasks.validate import validate
 from tests.conftest import Request
-from tests.publishing import candidate
+from tests.publishing import approved
 
 
 def write(folder: Path) -> None:
@@ -38,16 +35,16 @@ def write(folder: Path) -> None:
         with attempt(request_of) as made:
             publish.fn(*made)
     with attempt(request_of) as (_, _, spec, record, shown):
-        record_attempt(spec, {**record, "decision": "blocked", "reason": "IL is too large"}, shown)
+        record_attempt(spec, record, "blocked", "IL is too large", shown)
     with attempt(request_of) as (_, _, spec, record, _):
         parts = ("attempt", "release", "spec", "spec_file", "changes", "started_by", "started")
-        early = {part: record[part] for part in parts}
-        record_attempt(spec, {**early, "decision": "failed", "reason": "the source is not there"})
-    for period, approved in (("2026-Q4", True), ("2027-Q1", False)):
+        early = Record.model_validate({part: getattr(record, part) for part in parts})
+        record_attempt(spec, early, "failed", "the source is not there")
+    for period, passed in (("2026-Q4", True), ("2027-Q1", False)):
         with attempt(request_of, release={"period": period}) as made:
-            held = seal.fn(*made)
+            sealed = seal.fn(*made)
         with suppress(RejectedError):
-            decide.fn(request_of.register, held.attempt, Decision(approved, "Bea", "looked at"))
+            decide.fn(request_of.register, sealed.attempt, Decision(passed, "Bea", "looked at"))
     how = {"k": 2, "method": "best", "options": {"iterations": 50}}
     with attempt(request_of, release={"revision": 1}, microaggregation=how) as made:
         publish.fn(*made)
@@ -60,29 +57,26 @@ def attempt(
     request_of: Request, changes: Changes | None = None, **sections: Any
 ) -> Iterator[tuple[Any, ...]]:
     """Do everything that comes before publication, and tell of it as the release flow does."""
-    made = candidate(request_of, columns={"decimals": {"sales": 1}}, **sections)
-    masked, approval, spec, record = made
+    columns = {"decimals": {"sales": 1}}
+    masked, approval, spec, record = approved(request_of.load(columns=columns, **sections))
     with spec_from_file(request_of.path, changes) as named:
         settled = resolve_spec(named, datetime.now(UTC))
     source, facts = ingest.fn(spec)
-    table = validate.fn(source.to_pandas(types_mapper=pd.ArrowDtype), spec)
+    _, findings = validate.fn(source, spec)
     running = begin(spec, "Ana")
-    record |= {
+    record = record.adding(
         **settled.record,
-        "attempt": running.attempt,
-        "code": provenance.code(),
-        "environment": provenance.environment(),
-        "started": now(),
-        "ended": now(),
-        "input": facts.model_dump(mode="json"),
-        "evaluation": asdict(approval.evaluation),
-        "gate": [
-            asdict(verdict)
-            for verdict in verdicts(approval.evaluation, spec.gate, spec.microaggregation.k)
-        ],
-        "expectations": [asdict(finding) for finding in table.findings],
-    }
-    yield masked, approval, spec, record, profile.fn(table.frame, masked, spec)
+        attempt=running.attempt,
+        code=provenance.code(),
+        environment=provenance.environment(),
+        started=now(),
+        ended=now(),
+        input=facts,
+        evaluation=asdict(approval.evaluation),
+        gate=approval.verdicts.each,
+        expectations=[asdict(finding) for finding in findings],
+    )
+    yield masked.published, approval, spec, record, profile.fn(masked)
     running.close()
 
 

@@ -294,7 +294,7 @@ def test_whoever_may_start_runs_cannot_get_round_a_reviewed_spec(place: Site) ->
     assert "k: may only be raised in a run; the reviewed spec says 5" in said["loosened"][1]
     assert "ceilings.il: may only be lowered" in said["loosened"][1]
     assert "give your name in started_by" in said["nameless"][1]
-    assert "is the register of none" in said["forged"][1]
+    assert "no reviewed spec has the register" in said["forged"][1]
     assert not (place.specs / "public" / "guarded").exists()
 
 

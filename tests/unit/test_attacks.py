@@ -141,8 +141,7 @@ def test_files_that_cannot_be_taken_back_are_named(
 
 def sealed(request_of: Request) -> str:
     masked, approval, spec, record = candidate(request_of)
-    held = seal.fn(masked, approval, spec, {**record, "started_by": "Ana"})
-    return str(held.attempt)
+    return str(seal.fn(masked, approval, spec, record).attempt)
 
 
 def test_a_candidate_that_is_swapped_while_it_is_checked_is_published_as_it_was_sealed(
@@ -161,9 +160,9 @@ def test_a_candidate_that_was_swapped_before_is_not_published(request_of: Reques
     attempt = sealed(request_of)
     folder = candidates.folder_of(Register(request_of.register), attempt)
     forge(folder)
-    with pytest.raises(IntegrityError, match="is not what was sealed"):
+    with pytest.raises(IntegrityError, match="differs from what was sealed"):
         decide.fn(request_of.register, attempt, Decision(True, "Bea"))
-    assert "is not what was sealed" in audit(request_of.register).faults[0]
+    assert "differs from what was sealed" in audit(request_of.register).faults[0]
     shutil.rmtree(folder)
     with pytest.raises(IntegrityError, match="is gone"):
         decide.fn(request_of.register, attempt, Decision(True, "Bea"))
@@ -187,7 +186,7 @@ def test_an_audit_compares_a_release_with_the_candidate_and_the_figures_that_wer
     decide.fn(request_of.register, attempt, Decision(True, "Bea"))
     monkeypatch.undo()
     (fault,) = [each for each in audit(request_of.register).faults if "2026-Q3" in each]
-    assert "claims k = 2, and k = 3 was approved" in fault
+    assert "claims k = 2, but k = 3 was approved" in fault
     assert f"it is not candidate {attempt}, which was approved" in fault
 
 
@@ -195,8 +194,8 @@ def test_an_audit_notices_other_figures_than_were_judged(request_of: Request) ->
     masked, approval, spec, record = candidate(request_of)
     evaluation = asdict(approval.evaluation)
     evaluation["measures"]["il"] = 1.0
-    publish.fn(masked, approval, spec, {**record, "evaluation": evaluation})
-    assert "it claims other figures than were judged: il" in audit(request_of.register).faults[0]
+    publish.fn(masked, approval, spec, record.adding(evaluation=evaluation))
+    assert "its claims differ from what was judged: il" in audit(request_of.register).faults[0]
 
 
 def test_an_approval_for_another_gate_or_k_publishes_nothing(request_of: Request) -> None:
@@ -357,7 +356,7 @@ def test_an_attempt_is_entered_when_it_starts_and_a_killed_one_leaves_its_line(
     assert (past.decision, past.started_by, past.period) == ("running", "Ana", "2026-Q3")
     assert audit(request_of.register).incomplete == []
     # another one, while the first runs
-    record_attempt(spec, {**candidate(request_of)[3], "decision": "blocked"})
+    record_attempt(spec, candidate(request_of)[3], "blocked")
     assert events(request_of) == ["started", "blocked"]
     assert running.handle is not None
     os.close(running.handle)  # as the system does when a process is killed
@@ -373,7 +372,7 @@ def test_an_attempt_is_entered_when_it_starts_and_a_killed_one_leaves_its_line(
 def test_an_attempt_that_was_entered_ends_under_its_own_name(request_of: Request) -> None:
     masked, approval, spec, record = candidate(request_of)
     running = begin(spec, "Ana")
-    publish.fn(masked, approval, spec, {**record, "attempt": running.attempt})
+    publish.fn(masked, approval, spec, record.adding(attempt=running.attempt))
     running.close()
     running.close()
     assert events(request_of) == ["started", "publishing", "published"]

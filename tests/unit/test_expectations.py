@@ -11,7 +11,7 @@ from algorithms.errors import ContractError, DataError, RefusedError
 from algorithms.evaluation import Evaluation
 from expectations import numbers
 from expectations.digest import digest_of
-from expectations.gate import Approval, verdicts
+from expectations.gate import Approval, Verdicts
 from expectations.request.sections.gate import Ceilings, Floors, GateSection
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import require
@@ -214,7 +214,7 @@ GATE = GateSection(ceilings=Ceilings(il=10.0, dld=20.0))
 
 
 def test_measures_at_their_ceilings_pass() -> None:
-    assert Approval(evaluation(), GATE, k=3, digest="d").digest == "d"
+    assert Approval(Verdicts(evaluation(), GATE, 3), "d").digest == "d"
 
 
 @pytest.mark.parametrize(
@@ -232,13 +232,13 @@ def test_measures_above_their_ceilings_are_refused_in_one_sentence(
     found: Evaluation, words: str
 ) -> None:
     with pytest.raises(RefusedError) as raised:
-        Approval(found, GATE, k=3, digest="d")
+        Approval(Verdicts(found, GATE, 3), "d")
     assert words in str(raised.value)
 
 
 def test_every_reason_is_given_at_once() -> None:
     with pytest.raises(RefusedError) as raised:
-        Approval(evaluation(il=11.0, dld=21.0, smallest=1), GATE, k=3, digest="d")
+        Approval(Verdicts(evaluation(il=11.0, dld=21.0, smallest=1), GATE, 3), "d")
     assert str(raised.value).count(";") == 3
 
 
@@ -249,13 +249,13 @@ def test_any_measure_can_have_a_limit() -> None:
     )
     found = evaluation(within_records=4.6, l_distinct=1.0)
     with pytest.raises(RefusedError) as raised:
-        Approval(found, gate, k=3, digest="d")
+        Approval(Verdicts(found, gate, 3), "d")
     assert str(raised.value) == (
         "records within 0.05 sd is 4.60 %, above its ceiling of 1.00 %: try a larger k, or have "
         "the ceiling reviewed; distinct l-diversity is 1.00, below its floor of 2.00: try a larger "
         "k, or have the floor reviewed"
     )
-    shown = [(v.title, v.shown_value, v.shown_limit) for v in verdicts(found, gate, 3)]
+    shown = [(v.title, v.shown_value, v.shown_limit) for v in Verdicts(found, gate, 3)]
     assert shown[0] == ("IL", "10.0000 %", "at most 10.0000 %")
     assert shown[3] == ("distinct l-diversity", "1", "at least 2")
     assert shown[4] == ("k", "3", "at least 3")
@@ -266,4 +266,4 @@ def test_a_limit_on_a_measure_that_does_not_apply_is_not_kept() -> None:
         ceilings=Ceilings(il=10.0, dld=20.0), floors=Floors.model_validate({"l_entropy": 2.0})
     )
     with pytest.raises(RefusedError, match="entropy l-diversity does not apply to this table"):
-        Approval(evaluation(), gate, k=3, digest="d")
+        Approval(Verdicts(evaluation(), gate, 3), "d")

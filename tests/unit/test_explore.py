@@ -14,7 +14,7 @@ from numba.core import event
 from algorithms.errors import RefusedError, SpecError
 from algorithms.evaluation import Evaluation
 from algorithms.jit import compiling
-from expectations.gate import verdicts
+from expectations.gate import Verdicts
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec_file import load
 from flows.explore import _ks
@@ -39,7 +39,7 @@ def cell(spec: Any, method: str, k: int, il: float, dld: float, **more: Any) -> 
     )
     choice = MicroaggregationSection(method=method, k=k, **more)
     least = spec.microaggregation.k
-    return Cell(choice, found, verdicts(found, spec.gate, max(k, least)), below=k < least)
+    return Cell(choice, found, Verdicts(found, spec.gate, max(k, least)).each, below=k < least)
 
 
 @pytest.fixture

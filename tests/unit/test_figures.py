@@ -16,7 +16,7 @@ from algorithms.measures import MEASURES
 from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix, Partition
 from algorithms.utility.moments import QUANTILES, quantile_changes
-from expectations.gate import verdicts
+from expectations.gate import Verdicts
 from expectations.request.sections.gate import Ceilings, Floors, GateSection
 from tests.tables import compare_rows, rows_of
 
@@ -247,7 +247,7 @@ def test_the_value_in_a_manifest_is_on_the_side_of_its_limit_that_the_gate_saw(
     gate = GateSection(
         ceilings=Ceilings(il=limit, dld=50.0), floors=Floors.model_validate({"l_entropy": limit})
     )
-    ceiling, _, floor, _ = verdicts(found, gate, 3)
+    ceiling, _, floor, _ = Verdicts(found, gate, 3)
     assert ceiling.passed == (value <= limit) == (ceiling.value <= limit)
     assert floor.passed == (value >= limit) == (floor.value >= limit)
     if abs(value - limit) > 1e-3:

@@ -21,7 +21,7 @@ from flows.alone import alone
 from flows.cli import main
 from flows.notify import tell
 from flows.operation.installation import OUTBOX, Installation, adopt
-from tasks.publish import Candidate, Publication, decide, publish, seal
+from tasks.publish import Candidate, PublishedFolder, decide, publish, seal
 from tasks.store.audit import audit
 from tasks.store.history import history
 from tasks.store.register import Register
@@ -99,7 +99,7 @@ def test_a_form_offers_names_and_bounds_and_no_nulls() -> None:
 
 @pytest.mark.parametrize("name", ["Ana", " ana ", "ANA"])
 def test_the_person_who_started_a_run_cannot_review_it(name: str) -> None:
-    with pytest.raises(RefusedError, match="someone else"):
+    with pytest.raises(RefusedError, match="someone other"):
         Decision(True, name, started_by="Ana")
     Decision(True, "Bea", started_by="Ana")
 
@@ -111,8 +111,7 @@ def test_a_reviewer_without_a_name_is_refused() -> None:
 
 def sealed(request_of: Request, started_by: str = "Ana") -> Candidate:
     masked, approval, spec, record = candidate(request_of)
-    told = {**record, "spec": spec.model_dump(mode="json"), "started_by": started_by}
-    held = seal.fn(masked, approval, spec, told)
+    held = seal.fn(masked, approval, spec, record.adding(started_by=started_by))
     assert isinstance(held, Candidate)
     return held
 
@@ -135,9 +134,9 @@ def test_a_candidate_is_published_to_the_byte(request_of: Request) -> None:
     first, last = history(request_of.register, found)
     assert (first.decision, last.decision, last.reviewer) == ("sealed", "published", "Bea")
     assert (last.candidate, last.status) == (held.attempt, "verified")
-    with pytest.raises(RefusedError, match="was decided on before: waiting are none"):
+    with pytest.raises(RefusedError, match="has been decided on; candidates that wait: none"):
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
-    with pytest.raises(RefusedError, match="is none"):
+    with pytest.raises(RefusedError, match="is not a candidate"):
         decide.fn(request_of.register, "000009-other", Decision(True, "Bea"))
 
 
@@ -161,7 +160,7 @@ def test_an_altered_candidate_is_not_published(request_of: Request) -> None:
     with pytest.raises(IntegrityError, match=r"altered README.md: reject it"):
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
     file.unlink()
-    assert "not what was sealed" in audit(request_of.register).faults[0]
+    assert "differs from what was sealed" in audit(request_of.register).faults[0]
     with pytest.raises(RejectedError):
         decide.fn(request_of.register, held.attempt, Decision(False, "Bea"))
 
@@ -169,7 +168,7 @@ def test_an_altered_candidate_is_not_published(request_of: Request) -> None:
 def test_a_release_that_is_already_published_needs_no_review(published: Request) -> None:
     masked, approval, spec, record = candidate(published)
     found = seal.fn(masked, approval, spec, record)
-    assert isinstance(found, Publication)
+    assert isinstance(found, PublishedFolder)
     assert found.unchanged
     assert events(published) == ["publishing", "published", "unchanged"]
 
@@ -203,7 +202,7 @@ def sealed_again(published: Request) -> Candidate:
     masked, approval, spec, record = candidate(
         published, release={"revision": 1}, microaggregation={"k": 2}
     )
-    held = seal.fn(masked, approval, spec, {**record, "spec": spec.model_dump(mode="json")})
+    held = seal.fn(masked, approval, spec, record)
     assert isinstance(held, Candidate)
     return held
 

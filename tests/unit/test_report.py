@@ -23,7 +23,7 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.profile import Profile, profile
 from algorithms.references import PAPERS
-from expectations.gate import verdicts
+from expectations.gate import Verdicts
 from tasks.reporting import page, pictures
 from tasks.reporting.methodology import Facts, Moments, facts_of, methodology
 from tasks.reporting.release_report import release_report
@@ -125,7 +125,7 @@ def record_of(request_of: Request, files: Comparison, **parts: Any) -> dict[str,
         "seconds": 2.5,
         "input": {"path": "x", "sha256": "cd" * 32, "bytes": 9, "rows": 120, "columns": 5},
         "evaluation": asdict(evaluation),
-        "gate": [asdict(verdict) for verdict in verdicts(evaluation, spec.gate, files.k)],
+        "gate": [asdict(verdict) for verdict in Verdicts(evaluation, spec.gate, files.k)],
         "expectations": [
             {"suite": "input", "rule": "rows & columns", "met": True, "rows": None},
             {"suite": "input", "rule": "none missing", "met": True, "rows": 0},

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from algorithms.errors import RefusedError, SpecError, StorageError
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from expectations.manifest import Record
 from expectations.request.named import (
     SPECS,
     Change,
@@ -267,7 +268,7 @@ def told(file: str | None) -> dict[str, Any]:
 
 def publish_from(request_of: Request, file: str | None, **release: Any) -> None:
     masked, approval, spec, record = candidate(request_of, release=release)
-    publish.fn(masked, approval, spec, {**record, **told(file)})
+    publish.fn(masked, approval, spec, record.adding(**told(file)))
 
 
 def test_a_dataset_is_published_from_one_spec_file(request_of: Request) -> None:
@@ -294,15 +295,13 @@ def test_a_dataset_of_an_earlier_version_is_taken_over_by_the_spec_that_releases
 
 def test_an_attempt_that_published_nothing_takes_no_dataset_over(request_of: Request) -> None:
     spec = request_of.load()
-    record = {"release": spec.release.model_dump(mode="json"), "decision": "failed"}
-    record_attempt(spec, {**record, "reason": "it was tried", **told("other.yaml")})
+    record_attempt(spec, Record.of(spec, **told("other.yaml")), "failed", "it was tried")
     publish_from(request_of, "first.yaml")
 
 
 def test_a_candidate_of_another_spec_file_is_not_published(request_of: Request) -> None:
     masked, approval, spec, record = candidate(request_of, release={"period": "2026-Q4"})
-    record |= {"spec": spec.model_dump(mode="json"), "started_by": "Ana", **told("second.yaml")}
-    held = seal.fn(masked, approval, spec, record)
+    held = seal.fn(masked, approval, spec, record.adding(**told("second.yaml")))
     assert isinstance(held, Candidate)
     publish_from(request_of, "first.yaml")
     with pytest.raises(RefusedError, match=r"this is 'second\.yaml'"):
@@ -330,7 +329,7 @@ def test_nobody_approves_a_run_of_which_the_starter_is_not_known(request_of: Req
     Decision(False, "Bea", started_by="")
     Decision(True, "Bea", started_by=SCHEDULE)
     masked, approval, spec, record = candidate(request_of)
-    held = seal.fn(masked, approval, spec, {**record, "started_by": ""})
+    held = seal.fn(masked, approval, spec, record.adding(started_by=""))
     assert isinstance(held, Candidate)
     with pytest.raises(RefusedError, match="is not known"):
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
@@ -354,14 +353,8 @@ def test_manifest_report_register_page_and_review_show_changes_beside_the_review
     request_of: Request, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = resolved(request_of, {"k": 6, "ceilings": {"il_over_bound": 9}})
-    record = {
-        "release": found.spec.release.model_dump(mode="json"),
-        "spec": found.spec.model_dump(mode="json"),
-        "decision": "blocked",
-        "reason": "it was tried",
-        **found.record,
-    }
-    manifest = record_attempt(found.spec, record)
+    record = Record.of(found.spec, **found.record)
+    manifest = record_attempt(found.spec, record, "blocked", "it was tried")
     assert json.loads(manifest.read_bytes())["changes"][0] == {
         "field": "microaggregation.k",
         "reviewed": 5,
@@ -371,7 +364,7 @@ def test_manifest_report_register_page_and_review_show_changes_beside_the_review
     capsys.readouterr()
     report = manifest.with_name("report.html").read_text(encoding="utf-8")
     page = (request_of.register / "index.html").read_text(encoding="utf-8")
-    review = review_text(record, (), "", manifest, "")
+    review = review_text(record.content, (), "", manifest, "")
     for text in (report, page, review):
         assert "spec.yaml" in text
         assert found.file.sha256 in text
@@ -385,20 +378,15 @@ def test_manifest_report_register_page_and_review_show_changes_beside_the_review
 
 def test_where_nothing_was_changed_that_is_said(request_of: Request) -> None:
     found = resolved(request_of, {})
-    record = {
-        "release": found.spec.release.model_dump(mode="json"),
-        "spec": found.spec.model_dump(mode="json"),
-        "decision": "blocked",
-        **found.record,
-    }
-    manifest = record_attempt(found.spec, record)
+    record = Record.of(found.spec, **found.record)
+    manifest = record_attempt(found.spec, record, "blocked")
     assert main(["register", str(request_of.register)]) == 0
     assert (
         "This run used the reviewed spec without changes."
         in manifest.with_name("report.html").read_text()
     )
     assert "as reviewed" in (request_of.register / "index.html").read_text()
-    assert "Changed in this run" not in review_text(record, (), "", manifest, "")
+    assert "Changed in this run" not in review_text(record.content, (), "", manifest, "")
 
 
 def test_a_change_says_what_was_reviewed() -> None:

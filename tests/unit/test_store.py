@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from algorithms.errors import ContractError, IntegrityError, RefusedError, StorageError
+from expectations.manifest import Record
 from expectations.published.verifier import checksums, verify
 from tasks.publish import publish, record_attempt
 from tasks.store import disk, provenance
@@ -155,11 +156,11 @@ def test_a_line_that_was_cut_off_is_written_anew(published: Request) -> None:
 
 def test_a_blocked_attempt_without_a_line_gets_its_line(request_of: Request) -> None:
     spec = request_of.load()
-    record = {"release": spec.release.model_dump(mode="json"), "decision": "blocked"}
-    record_attempt(spec, record)
+    record = Record.of(spec)
+    record_attempt(spec, record, "blocked")
     (request_of.register / "register.jsonl").unlink()
     assert "no line" in audit(request_of.register).incomplete[0]
-    record_attempt(spec, record)
+    record_attempt(spec, record, "blocked")
     assert events(request_of) == ["blocked", "blocked"]
 
 
@@ -217,7 +218,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
     (
         "a folder added",
         lambda r: shutil.copytree(folder_of(r), folder_of(r).with_name("2026-Q4")),
-        "is in the public folder and not in the register",
+        "is in the public folder but not in the register",
     ),
     (
         "a manifest",

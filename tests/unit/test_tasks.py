@@ -1,6 +1,7 @@
 """The stages, one at a time."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,21 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from algorithms.attributes import Number
 from algorithms.errors import ContractError, DataError, RefusedError, StorageError
 from algorithms.evaluation import Evaluation
+from algorithms.masked import Grouping, Masked
 from algorithms.types import Partition
+from expectations.gate import Verdicts
+from expectations.tables import arrow_of, frame_of
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
 from tasks.judge import judge
-from tasks.microaggregate import microaggregate
+from tasks.listening import Listener, listening
 from tasks.order import order
+from tasks.pipeline import mask_and_measure, plainly
 from tasks.round_integers import round_integers
-from tasks.stage import CONFIDENTIAL, announced, guarded, listeners, stage, watchers
-from tasks.standardise import standardise
+from tasks.stage import CONFIDENTIAL, announced, guarded, stage
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.oracles.cutting import cuts
@@ -167,11 +172,21 @@ def test_a_broken_parquet_file_is_refused(request_of: Request) -> None:
         ingest.fn(request_of.load(source={"path": "table.parquet"}))
 
 
-def test_quasi_identifiers_get_their_declared_types(request_of: Request) -> None:
+def test_quasi_identifiers_get_their_declared_kinds(request_of: Request) -> None:
     spec = request_of.load()
-    table = validate.fn(ingest.fn(spec)[0].to_pandas(types_mapper=pd.ArrowDtype), spec).frame
-    assert str(table["staff"].dtype) == "int64"
-    assert str(table["sales"].dtype) == "float64"
+    table, _ = validate.fn(ingest.fn(spec)[0], spec)
+    assert table.attributes == (Number("staff", 0, whole=True), Number("sales", places=1))
+    assert [column.dtype for column in table.keys] == [np.int64, np.float64]
+    assert table.persons is not None
+    assert table.persons.tolist() == list(range(7))
+
+
+def test_without_identifiers_each_record_is_a_person(request_of: Request) -> None:
+    columns = {"identifiers": [], "other": ["id", "zone"]}
+    spec = request_of.load(columns=columns)
+    table, _ = validate.fn(ingest.fn(spec)[0], spec)
+    assert table.persons is not None
+    assert table.persons.tolist() == list(range(7))
 
 
 @pytest.mark.parametrize(
@@ -189,68 +204,67 @@ def test_columns_must_be_those_of_the_spec(
     request_of.source.write_text("\n".join([header, *[row] * 3]) + "\n", encoding="utf-8")
     spec = request_of.load()
     with pytest.raises(DataError) as raised:
-        validate.fn(ingest.fn(spec)[0].to_pandas(types_mapper=pd.ArrowDtype), spec)
+        validate.fn(ingest.fn(spec)[0], spec)
     assert words in str(raised.value)
     assert silent not in str(raised.value)
 
 
-def masked_table(
-    request_of: Request, **sections: Any
-) -> tuple[Any, pd.DataFrame, pd.DataFrame, Evaluation]:
+def masked_table(request_of: Request, **sections: Any) -> tuple[Any, Masked, Evaluation]:
     spec = request_of.load(**sections)
-    validated = validate.fn(ingest.fn(spec)[0].to_pandas(types_mapper=pd.ArrowDtype), spec)
-    table, spec = validated.frame, validated.spec
-    data = standardise.fn(table, spec.columns)
-    paths = order.fn(data, spec.microaggregation)
-    groups = microaggregate.fn(data, spec.microaggregation, paths)
-    masked = round_integers.fn(table, groups, spec.columns)
-    return spec, table, masked, evaluate.fn(table, masked, groups, spec)
+    table, _ = validate.fn(ingest.fn(spec)[0], spec)
+    return spec, *mask_and_measure(table, spec, plainly)
+
+
+def frame(masked: Masked, spec: Any) -> pd.DataFrame:
+    return frame_of(arrow_of(masked.published, spec.columns.published))
+
+
+def verdicts(found: Evaluation, spec: Any) -> Verdicts:
+    return Verdicts(found, spec.gate, spec.microaggregation.k)
 
 
 def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of: Request) -> None:
-    _, table, masked, _ = masked_table(request_of)
-    assert list(masked.columns) == ["zone", "staff", "sales", "score"]
-    assert masked["zone"].equals(table["zone"])
-    assert masked["staff"].dtype == np.int64
-    assert masked.groupby(["staff", "sales"]).size().min() >= 3
+    spec, masked, _ = masked_table(request_of)
+    published = frame(masked, spec)
+    assert list(published.columns) == ["zone", "staff", "sales", "score"]
+    assert masked.published.carried["zone"] is masked.original.carried["zone"]
+    assert str(published["staff"].dtype) == "int64[pyarrow]"
+    assert masked.published.sizes.min() >= 3
 
 
 def test_what_is_measured_is_what_would_be_published(request_of: Request) -> None:
-    spec, table, *_ = masked_table(request_of)
-    whole = Partition(np.zeros(len(table), dtype=np.int64), k=3)
-    rounded = round_integers.fn(table, (whole, whole), spec.columns)
-    found = evaluate.fn(table, rounded, (whole, whole), spec)
+    spec, masked, _ = masked_table(request_of)
+    table = masked.original
+    everyone = Grouping((0, 1), Partition(np.zeros(len(table), dtype=np.int64), k=3))
+    found = evaluate.fn(round_integers.fn(table, (everyone,)), spec)
     # the average of staff is not whole: rounding it costs something beyond the total variance
     assert found.exact["il"] > 100.0
     assert found.exact["rounding"] == pytest.approx(found.exact["il"] - 100.0)
 
 
 def test_a_path_is_found_and_cut_where_the_spec_names_one(request_of: Request) -> None:
-    _, table, masked, _ = masked_table(
+    _, masked, _ = masked_table(
         request_of, microaggregation={"method": "mhm", "ordering": "zscore"}
     )
-    sizes = masked.groupby(["staff", "sales"]).size()
-    assert sorted(sizes) == [3, 4]
-    assert masked["staff"].nunique() == 2
-    assert len(masked) == len(table)
+    assert sorted(masked.published.sizes) == [3, 4]
+    assert len(masked.published) == len(masked.original)
 
 
 def test_no_way_to_cut_a_path_loses_less_of_what_is_published(request_of: Request) -> None:
     """With IMHMI, for one column whole and one to half a unit; against every cut of the path."""
-    spec, table, _, found = masked_table(
+    spec, best, found = masked_table(
         request_of,
         columns={"decimals": {"sales": 0}},
         microaggregation={"method": "imhmi", "ordering": "zscore", "k": 2},
     )
-    data = standardise.fn(table, spec.columns)
-    (path,) = order.fn(data, spec.microaggregation) or ()
+    table = best.original
+    (path,) = order.fn(table, spec.microaggregation.plan)
     losses = []
     for sizes in cuts(len(table), 2):
         labels = np.empty(len(table), dtype=np.int64)
         labels[path] = np.repeat(np.arange(len(sizes)), sizes)
-        groups = (Partition(labels, 2),) * 2
-        masked = round_integers.fn(table, groups, spec.columns)
-        losses.append(evaluate.fn(table, masked, groups, spec).measures["il"])
+        masked = round_integers.fn(table, (Grouping((0, 1), Partition(labels, 2)),))
+        losses.append(evaluate.fn(masked, spec).measures["il"])
     assert found.measures["il"] == pytest.approx(min(losses))
     assert len(losses) == 8
 
@@ -273,15 +287,17 @@ def test_refining_never_loses_more_of_what_is_published(request_of: Request) -> 
     rows = [f"{i},z,{rng.integers(9)},{rng.normal():.3f}," for i in range(60)]
     request_of.source.write_text("id,zone,staff,sales,score\n" + "\n".join(rows), encoding="utf-8")
     shares: list[float] = []
-    watchers.append(shares.append)
-    try:
+
+    class Shares(Listener):
+        def searched(self, share: float) -> None:
+            shares.append(share)
+
+    with listening(Shares()):
         *_, before = masked_table(request_of, microaggregation={"method": "mdav_generic"})
         *_, after = masked_table(
             request_of,
             microaggregation={"method": "mdav_generic", "refine": {"iterations": 50}},
         )
-    finally:
-        watchers.remove(shares.append)
     assert after.measures["il"] < before.measures["il"]
     assert shares[-1] == 1.0
 
@@ -294,46 +310,49 @@ def test_a_stronger_bound_is_found_where_the_spec_grants_rounds(request_of: Requ
 
 
 def test_decimals_are_those_that_the_spec_states(request_of: Request) -> None:
-    _, _, masked, found = masked_table(request_of, columns={"decimals": {"sales": 1}})
-    assert masked["sales"].tolist() == masked["sales"].round(1).tolist()
+    _, masked, found = masked_table(request_of, columns={"decimals": {"sales": 1}})
+    sales = masked.published.keys[1]
+    assert sales.tolist() == sales.round(1).tolist()
     assert found.measures["rounding"] > 0.0
 
 
 def test_each_column_on_its_own_is_grouped_best_but_not_together(request_of: Request) -> None:
-    spec, table, masked, found = masked_table(
+    spec, masked, found = masked_table(
         request_of,
         microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
     )
-    for name in ("staff", "sales"):
-        assert masked.groupby(name).size().min() >= 3
+    for column in masked.published.keys:
+        assert np.unique(column, return_counts=True)[1].min() >= 3
     assert found.measures["k"] < 3
     with pytest.raises(RefusedError, match="the smallest group must hold k=3 records"):
-        judge.fn(table, masked, found, spec)
+        judge.fn(masked, verdicts(found, spec), spec)
     assert "grouped on its own" in spec.warnings[0]
 
 
 def test_one_column_on_its_own_is_all_there_is(request_of: Request) -> None:
-    spec, table, masked, found = masked_table(
+    spec, masked, found = masked_table(
         request_of,
         columns={"quasi_identifiers": ["staff"], "other": ["zone", "sales"]},
         microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
     )
     assert not any("on its own" in warning for warning in spec.warnings)
-    assert judge.fn(table, masked, found, spec).approval.evaluation == found
+    assert judge.fn(masked, verdicts(found, spec), spec).approval.evaluation == found
 
 
 def test_only_a_table_within_its_ceilings_is_approved(request_of: Request) -> None:
-    spec, table, masked, measured = masked_table(request_of)
-    assert judge.fn(table, masked, measured, spec).approval.evaluation == measured
+    spec, masked, measured = masked_table(request_of)
+    assert judge.fn(masked, verdicts(measured, spec), spec).approval.evaluation == measured
     strict = request_of.load(gate={"ceilings": {"il": 0.0, "dld": 100.0}})
     with pytest.raises(RefusedError, match="IL is"):
-        judge.fn(table, masked, measured, strict)
+        judge.fn(masked, verdicts(measured, strict), strict)
 
 
 def test_a_table_that_breaks_a_promise_is_not_approved(request_of: Request) -> None:
-    spec, table, masked, measured = masked_table(request_of)
+    spec, masked, measured = masked_table(request_of)
+    carried = {**masked.published.carried, "score": pa.chunked_array([[1, 2, 3, 4, 5, 6, 7]])}
+    altered = replace(masked.published, carried=carried)
     with pytest.raises(ContractError, match="'score' must be untouched"):
-        judge.fn(table, masked.assign(score=masked["score"].fillna(5)), measured, spec)
+        judge.fn(replace(masked, published=altered), verdicts(measured, spec), spec)
 
 
 def test_a_stage_neither_persists_nor_hashes() -> None:
@@ -343,14 +362,19 @@ def test_a_stage_neither_persists_nor_hashes() -> None:
     assert ingest.log_prints is False
 
 
+def test_a_stage_that_is_not_listed_cannot_be_made() -> None:
+    with pytest.raises(ContractError, match="'trip' is not"):
+        stage(name="trip")
+
+
 def test_an_exception_is_reduced_to_stage_type_and_place() -> None:
-    @stage(name="trip")
+    @stage(name="judge")
     def trip(value: str) -> None:
         raise ValueError(f"could not convert {value}")
 
     with pytest.raises(ContractError) as raised:
         trip.fn("SECRET")
-    assert str(raised.value).startswith("trip failed: ValueError at test_tasks.py:")
+    assert str(raised.value).startswith("judge failed: ValueError at test_tasks.py:")
     assert raised.value.__cause__ is None
     assert raised.value.__context__ is None
 
@@ -376,15 +400,27 @@ def test_a_full_disk_is_told_from_an_error_of_ours() -> None:
         guarded("trip", trip)()
 
 
-def test_listeners_hear_of_stages() -> None:
-    heard: list[tuple[str, bool]] = []
+class Recorder(Listener):
+    """Keeps the reports of stages."""
 
-    def listener(name: str, seconds: float | None) -> None:
-        heard.append((name, seconds is None))
+    def __init__(self) -> None:
+        self.reports: list[str] = []
 
-    listeners.append(listener)
-    try:
-        assert announced("think", lambda: 42)() == 42
-    finally:
-        listeners.remove(listener)
-    assert heard == [("think", True), ("think", False)]
+    def stage_started(self, name: str) -> None:
+        self.reports.append(f"{name} started")
+
+    def stage_ended(self, name: str, seconds: float) -> None:
+        assert seconds >= 0.0
+        self.reports.append(f"{name} ended")
+
+
+def test_listeners_hear_of_stages_beside_each_other() -> None:
+    outer, inner = Recorder(), Recorder()
+    think = announced("think", lambda: 42)
+    with listening(outer):
+        with listening(inner):
+            assert think() == 42
+        assert think() == 42
+    assert think() == 42
+    assert inner.reports == ["think started", "think ended"]
+    assert outer.reports == inner.reports * 2

@@ -1,0 +1,69 @@
+"""Shows on the terminal how far a run is."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+
+from tasks.listening import Listener
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from tasks.explore.cell import Cell
+
+STARTING = "starting Prefect"
+
+
+class StageListener(Listener):
+    """Shows each stage while it runs, how far a search is, and the seconds that stages took."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bar = progress.add_task(STARTING, total=None)
+        self._called = time.monotonic()
+        self._stage = ""
+
+    def stage_started(self, name: str) -> None:
+        """Show the stage; before the first one, also how long it took to start Prefect."""
+        if not self._stage:
+            seconds = time.monotonic() - self._called
+            self._progress.console.print(f"  {'start':<16}{seconds:8.2f} s")
+        self._stage = name
+        self._progress.reset(self._bar, description=name)
+
+    def stage_ended(self, name: str, seconds: float) -> None:
+        """Print how long the stage took."""
+        self._progress.console.print(f"  {name:<16}{seconds:8.2f} s")
+
+    def searched(self, share: float) -> None:
+        """Show how far the search is."""
+        self._progress.update(self._bar, description=f"{self._stage}: {share:.0%} of the search")
+
+
+class CellListener(Listener):
+    """Shows how many choices were tried, and each that is done."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bar = progress.add_task(STARTING, total=None)
+
+    def stage_started(self, name: str) -> None:
+        """Show the stages that come before choices are tried."""
+        if name != "try":
+            self._progress.update(self._bar, description=name)
+
+    def cell_measured(self, cell: Cell, total: int) -> None:
+        """Print the choice and its figures."""
+        self._progress.update(self._bar, description="trying choices", total=total, advance=1)
+        shown = (
+            cell.fault
+            if cell.evaluation is None
+            else f"IL {cell.measure('il'):8.4f} %   DLD {cell.measure('dld'):8.4f} %   "
+            + ("within limits" if cell.admissible else "")
+        )
+        self._progress.console.print(
+            f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(shown)}".rstrip(), soft_wrap=True
+        )

@@ -1,0 +1,33 @@
+"""The names under which the Prefect UI shows how runs ended."""
+
+from algorithms.errors import (
+    ContractError,
+    DataError,
+    IntegrityError,
+    RefusedError,
+    RejectedError,
+    ReleaseError,
+    SpecError,
+    StorageError,
+)
+
+PUBLISHED, SEALED, APPROVED = "Published", "Sealed", "Approved"
+EXPLORED, VERIFIED = "Explored", "Verified"
+WAITING = "Waits for a reviewer"
+"""Shown while a run is paused."""
+
+ERRORS: dict[type[ReleaseError], str] = {
+    ReleaseError: "Failed",
+    SpecError: "Misspecified",
+    DataError: "Invalid",
+    RefusedError: "Blocked",
+    RejectedError: "Rejected",
+    IntegrityError: "Corrupt",
+    StorageError: "Unwritable",
+    ContractError: "Broken",
+}
+
+
+def state_name(error: ReleaseError) -> str:
+    """Name the state of a run that an error ended."""
+    return ERRORS[type(error)]

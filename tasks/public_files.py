@@ -1,0 +1,168 @@
+"""The public files of a release: made in memory, staged, and verified from there."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from algorithms.attributes import Attribute, Number
+from algorithms.errors import ContractError
+from algorithms.measures import MEASURES
+from algorithms.table import Table
+from expectations.gate import Approval
+from expectations.published.claims import FORMAT
+from expectations.published.verifier import (
+    CSV,
+    METHODOLOGY,
+    PACKAGE,
+    PARQUET,
+    README,
+    Verification,
+    checksums_of,
+    field_type,
+)
+from expectations.request.spec import ReleaseSpec
+from expectations.tables import arrow_of
+from tasks.reporting.methodology import facts_of, methodology, treatment
+from tasks.reporting.page import render
+from tasks.store.public_folder import Places, Prepared, stage_files
+
+
+def prepare(
+    masked: Table, approval: Approval, spec: ReleaseSpec, attempt: str, places: Places
+) -> Prepared:
+    """Write the public files into the staging folder, and verify them from there."""
+    table = canonical(arrow_of(masked, spec.columns.published))
+    content = _encoded(table, masked.attributes, approval, spec)
+    prepared = stage_files(content, attempt, places)
+    _compare(prepared.verified, table, spec)
+    return prepared
+
+
+def canonical(table: pa.Table) -> pa.Table:
+    """Sort the rows by their published content, so that the order reveals nothing of the source."""
+    return table.sort_by([(name, "ascending") for name in table.column_names])
+
+
+def _encoded(
+    table: pa.Table, attributes: Sequence[Attribute], approval: Approval, spec: ReleaseSpec
+) -> dict[str, bytes]:
+    """Write every public file."""
+    text, columns = io.BytesIO(), io.BytesIO()
+    pyarrow.csv.write_csv(table, text)
+    pyarrow.parquet.write_table(table, columns, compression="zstd")
+    data = {CSV: text.getvalue(), PARQUET: columns.getvalue()}
+    package = describe(table, attributes, approval, spec, data)
+    facts = facts_of(table, list(spec.columns.quasi_identifiers))
+    return {
+        **data,
+        PACKAGE: json.dumps(package, indent=2, ensure_ascii=False).encode() + b"\n",
+        README: _readme(package, spec).encode(),
+        METHODOLOGY: methodology(package, facts).encode(),
+    }
+
+
+def describe(
+    table: pa.Table,
+    attributes: Sequence[Attribute],
+    approval: Approval,
+    spec: ReleaseSpec,
+    data: Mapping[str, bytes],
+) -> dict[str, Any]:
+    """Describe the release as a Frictionless data package.
+
+    It holds nothing that differs from run to run: the same release gives the same bytes.
+    """
+    schema = {
+        "fields": [
+            {
+                "name": field.name,
+                "type": field_type(field.type),
+                "microrelease:role": spec.columns.role_of(field.name),
+            }
+            for field in table.schema
+        ],
+        "missingValues": [""],
+    }
+    digests = checksums_of(data)
+    resources = [
+        {
+            "name": name,
+            "path": path,
+            "format": path.split(".")[1],
+            "mediatype": mediatype,
+            "bytes": len(data[path]),
+            "hash": f"sha256:{digests[path]}",
+            "schema": schema,
+        }
+        for name, path, mediatype in (
+            ("data-csv", CSV, "text/csv"),
+            ("data-parquet", PARQUET, "application/vnd.apache.parquet"),
+        )
+    ]
+    release, how, measured = spec.release, spec.microaggregation, approval.evaluation
+    return {
+        "profile": "tabular-data-package",
+        "name": release.name,
+        "title": release.title,
+        "version": release.folder.name,
+        "licenses": [{"name": release.licence}],
+        "resources": resources,
+        "microrelease": {
+            "format": FORMAT,
+            "period": release.period,
+            "revision": release.revision,
+            "rows": table.num_rows,
+            "k": how.k,
+            "method": how.method,
+            "ordering": how.ordering,
+            "ordering_options": how.ordering_options,
+            "options": how.options,
+            "recut": how.recut,
+            "refine": how.refine,
+            "each_column": how.each_column,
+            "integers": list(spec.columns.integers),
+            "decimals": spec.columns.decimals | _decimals(attributes),
+            "groups": measured.groups,
+            "measures": {
+                name: measured.measures[name]
+                for name, measure in MEASURES.items()
+                if name in measured.measures and not measure.needs_original
+            },
+            "il_percent": measured.measures["il"],
+            "il_rounding_percent": measured.measures["rounding"],
+            "dld_percent": measured.measures["dld"],
+        },
+    }
+
+
+def _decimals(attributes: Sequence[Attribute]) -> dict[str, int]:
+    """Tell with how many decimals numbers are published that are not whole."""
+    return {
+        one.name: one.places
+        for one in attributes
+        if isinstance(one, Number) and not one.whole and one.places is not None
+    }
+
+
+def _readme(package: dict[str, Any], spec: ReleaseSpec) -> str:
+    claims = package["microrelease"]
+    fields = package["resources"][0]["schema"]["fields"]
+    columns = [(field["name"], field["type"], treatment(field, claims)) for field in fields]
+    return render("readme.md", release=spec.release, claims=claims, columns=columns)
+
+
+def _compare(verified: Verification, table: pa.Table, spec: ReleaseSpec) -> None:
+    """Check that the files read back from disk hold the table that was to be written."""
+    agrees = (
+        verified.table.equals(table)
+        and verified.columns == spec.columns.published
+        and set(verified.claims.quasi_identifiers) == set(spec.columns.quasi_identifiers)
+        and verified.k_claimed == spec.microaggregation.k
+    )
+    if not agrees:
+        raise ContractError("the files read back from disk are not those that were to be written")
