@@ -1,6 +1,7 @@
 """The map, from the command line to its files."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ def test_a_map_its_table_and_a_spec_are_written_and_nothing_is_published(
     assert 'class="notice caution"' in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+    cells = re.findall(r"^  (?:mdav|mhm along npn), k = \d+ +\d+\.\d\d s", shown, re.MULTILINE)
+    assert len(cells) == 6
     assert "Take " in shown
     assert "Caution: 2 of 6 choices were not measured" in shown
     assert not request_of.public.exists()
