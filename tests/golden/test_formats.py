@@ -95,7 +95,7 @@ def test_a_measure_that_is_added_later_is_not_demanded_of_earlier_releases(
     monkeypatch.setattr("algorithms.evaluation.PUBLIC", evaluation.PUBLIC | {"added"})
     assert audit(published.register).faults == []
     # and its figure in what is made today makes no other release of it
-    monkeypatch.setattr("tasks.store.public_folder.MEASURES", {**MEASURES, "added": added})
+    monkeypatch.setattr("tasks.public_files.MEASURES", {**MEASURES, "added": added})
     monkeypatch.setattr("expectations.gate.MEASURES", {**MEASURES, "added": added})
     assert publish.fn(*candidate(published)).unchanged
 
@@ -104,7 +104,7 @@ def test_a_page_that_is_worded_otherwise_makes_no_other_release(
     published: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = (folder_of(published) / "methodology.html").read_bytes()
-    monkeypatch.setattr("tasks.store.public_folder.methodology", lambda *_: "other words")
+    monkeypatch.setattr("tasks.public_files.methodology", lambda *_: "other words")
     assert publish.fn(*candidate(published)).unchanged
     assert (folder_of(published) / "methodology.html").read_bytes() == before
     assert audit(published.register).faults == []
