@@ -45,7 +45,7 @@ RUNS = """
 import sys
 from flows.cli import main
 import flows.release
-import tasks.round_integers
+from algorithms.attributes import number
 
 def explode(values, partition):
     raise ValueError(f"cannot use {values.tolist()}")
@@ -57,10 +57,10 @@ def run_all(published, blocked, failing):
     codes = [main(["run", spec]) for spec in (published, blocked, failing)]
     choices = ["--methods", "mdav", "--k", "3", "500", "--workers", "1", "--folder", "map"]
     codes.append(main(["explore", published, *choices]))
-    kept = tasks.round_integers.integer_centroids
-    tasks.round_integers.integer_centroids = explode
+    kept = number.integer_centroids
+    number.integer_centroids = explode
     codes.append(main(["run", published]))
-    tasks.round_integers.integer_centroids = kept
+    number.integer_centroids = kept
     flows.release.Verdicts = explode_outside_stages
     codes.append(main(["run", published]))
     print("codes", codes)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from prefect.client.schemas.objects import State
+from prefect.states import Crashed
 
 from flows.cli import main
 from flows.cli.app import COMMANDS
@@ -88,7 +90,12 @@ def test_several_values_follow_one_option(
     request_of: Request, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = {}
-    monkeypatch.setattr("flows.explore.explore", lambda _spec, **options: given.update(options))
+
+    def explore(_spec: object, **options: object) -> State[None]:
+        given.update(options)
+        return Crashed(message="the process was killed")
+
+    monkeypatch.setattr("flows.explore.explore", explore)
     options = ["--k", "5", "7-9", "--methods", "mdav", "mhm", "--orderings", "npn", "tsp"]
     assert main(["explore", str(request_of.write()), *options]) == 1
     assert "Prefect ended the run before its first stage" in capsys.readouterr().err
@@ -163,9 +170,10 @@ def test_a_run_that_prefect_cannot_carry_out_ends_in_one_sentence(
     code: int,
     words: str,
 ) -> None:
-    def release(*_arguments: object, **_options: object) -> None:
+    def release(*_arguments: object, **_options: object) -> State[None]:
         if raised is not None:
             raise raised
+        return Crashed(message="the process was killed")
 
     monkeypatch.setattr("flows.release.release", release)
     assert main(["run", str(request_of.write())]) == code

@@ -1,11 +1,6 @@
 """Kinds of source: one reader each, on one list, with everything else in common."""
 
-import difflib
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +14,9 @@ from expectations.request.sections.source import KINDS, SourceSection
 from tasks.sources import READERS
 from tasks.sources.table import read_table
 from tests.conftest import Request
+from tests.copies import Copy
 
 ROOT = Path(__file__).parents[2]
-FLOORS = ("algorithms", "expectations", "tasks")
 COMMON = {"__init__", "reader", "table"}
 
 
@@ -130,50 +125,21 @@ json.dump([facts.rows, str(table["score"].type), fault, offered], sys.stdout)
 """
 
 
-def contents(root: Path) -> dict[str, list[str]]:
-    files = [path for floor in FLOORS for path in (root / floor).rglob("*.py")]
-    return {str(path.relative_to(root)): path.read_text("utf-8").splitlines() for path in files}
-
-
 def test_a_new_kind_is_one_file_and_one_line_on_the_list(
     request_of: Request, tmp_path: Path
 ) -> None:
-    house = tmp_path / "house"
-    for floor in FLOORS:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / floor, house / floor, ignore=ignored)
-    before = contents(house)
-
-    (house / "tasks/sources/arrow.py").write_text(THROW_AWAY, encoding="utf-8")
-    the_list = house / "expectations/request/sections/source.py"
-    text = the_list.read_text(encoding="utf-8")
-    assert text.count(LISTED) == 1
-    the_list.write_text(text.replace(LISTED, LISTED + '    "arrow",\n'), encoding="utf-8")
-
-    after = contents(house)
-    assert set(after) - set(before) == {"tasks/sources/arrow.py"}
-    changed = [
-        line
-        for name in before
-        for line in difflib.ndiff(before[name], after[name])
-        if line[0] in "+-?"
-    ]
-    assert changed == ['+     "arrow",']
+    copy = Copy(tmp_path / "copy")
+    copy.add("tasks/sources/arrow.py", THROW_AWAY)
+    the_list = "expectations/request/sections/source.py"
+    copy.insert(the_list, LISTED, '    "arrow",\n')
+    assert copy.new_files == {"tasks/sources/arrow.py"}
+    assert copy.changes == {the_list: ['+     "arrow",']}
 
     table = pa.table({"id": ["a"], "zone": ["x"], "staff": [1], "sales": [1.5], "score": [None]})
     with pa.ipc.new_file(str(request_of.folder / "table.arrow"), table.schema) as writer:
         writer.write_table(table)
     spec = request_of.write(source={"path": "table.arrow"})
-    ran = subprocess.run(
-        [sys.executable, "-c", TRY_IT, str(spec)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(house)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == [
+    assert json.loads(copy.run(TRY_IT, str(spec))) == [
         1,
         "string",
         "the source must be an Arrow file; it is a text file, such as CSV: unpack or convert it, "
