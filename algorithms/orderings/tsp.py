@@ -28,7 +28,7 @@ FLIPS = 1000
 """Most reversals after one kick."""
 
 SHORTER = 1e-10
-"""Least gain of a move, to tell it from rounding."""
+"""Smallest gain of a move, so that rounding errors do not count as gains."""
 
 LESS = 1.0 - 1e-12
 """Share of the loss that a change may keep at most, for the same reason."""
@@ -422,7 +422,7 @@ def _edge(tour: Tour, a: int, b: int) -> int:
 
 @kernel
 def _at(tour: Tour, place: int) -> int:
-    """Tell the row at a place, which may be one before the first or one after the last."""
+    """Return the row at a place, which may be one before the first or one after the last."""
     row: int = tour.order[0 if place == tour.order.size else place]
     return row
 

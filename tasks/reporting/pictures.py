@@ -141,7 +141,7 @@ def as_svg(drawing: Figure, label: str) -> Svg:
 
 @style()
 def as_png(drawing: Figure, scale: float = 2.0) -> bytes:
-    """Write a picture as PNG, on white, at so many pixels for each of its own."""
+    """Write a picture as PNG on white, with ``scale`` pixels per pixel of the drawing."""
     buffer = io.BytesIO()
     drawing.savefig(
         buffer, format="png", dpi=72 * scale, facecolor="white", metadata={"Software": None}

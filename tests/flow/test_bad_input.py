@@ -65,7 +65,7 @@ BAD: dict[str, tuple[Callable[[Request], None], dict[str, Any], int, str]] = {
     "not a number": (spoiled("10.5", "ten"), {}, 11, "'sales' must be numeric; 1 rows"),
     "infinite": (spoiled("10.5", "inf"), {}, 11, "'sales' must be finite; 1 rows"),
     "missing value": (spoiled("10.5", ""), {}, 11, "'sales' must have no missing values; 1 rows"),
-    "not whole": (spoiled("b,008,2", "b,008,2.5"), {}, 11, "'staff' is declared integer"),
+    "not whole": (spoiled("b,008,2", "b,008,2.5"), {}, 11, "'staff' is declared as integer"),
     "identifier twice": (spoiled("b,008", "a,008"), {}, 11, "must be unique; 2 rows"),
     "fewer than k rows": (untouched, {"microaggregation": {"k": 8}}, 11, "at least k=8 rows"),
     "k below 2": (untouched, {"microaggregation": {"k": 1}}, 10, "microaggregation.k: must be"),
