@@ -71,7 +71,7 @@ class Block:
 
 
 def mask(table: Table, plan: Plan, watch: Watch | None = None) -> Masked:
-    """Group the records of a table by a plan, and replace each by the published record of its group.
+    """Group the records of a table by a plan, and give each group one published record.
 
     Examples
     --------

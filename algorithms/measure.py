@@ -132,7 +132,7 @@ class Measure:
         return self.range_at(k)[1 if self.better == "lower" else 0]
 
     def tolerates_all(self, limit: float, k: int) -> bool:
-        """Check whether a limit permits every value that is possible with groups of at least ``k``."""
+        """Check whether a limit allows every value that groups of at least ``k`` can have."""
         worst = self.worst_at(k)
         return limit >= worst if self.better == "lower" else limit <= worst
 

@@ -104,7 +104,8 @@ class Table:
         }
         if len(self.attributes) != len(self.keys) or len(lengths) != 1:
             raise ContractError(
-                "a table must have one key column per attribute, and all columns must have the same length"
+                "a table must have one key column per attribute, and all columns must have the "
+                "same length"
             )
         for name in ("persons", "strata", "weights"):
             column = getattr(self, name)

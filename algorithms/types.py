@@ -24,7 +24,7 @@ Order = NDArray[np.int64]
 """A path through the records: row numbers, each exactly once."""
 
 Watch = Callable[[int, float], None]
-"""Called during a search with the number of iterations and the share of the budget that is spent."""
+"""Called during a search with the number of iterations and the share of the budget spent."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,7 +128,7 @@ def _section(name: str, cells: list[Cell], spec: ReleaseSpec) -> str:
 
 The front, of {len(cells)} choices:
 
-| choice | IL, % | DLD, % | records within 0.05 sd, % | IL over the proven least |
+| choice | IL, % | DLD, % | records within 0.05 sd, % | IL over its lower bound |
 |---|---|---|---|---|
 {rows}
 """

@@ -43,7 +43,7 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
 
 
 def read_codes(column: pa.ChunkedArray) -> Codes:
-    """Number the distinct values of a column in their order; missing counts as a value.
+    """Assign numbers to the distinct values of a column in their order; missing is one of them.
 
     Examples
     --------

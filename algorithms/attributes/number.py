@@ -52,7 +52,8 @@ class Number:
             return "average of its group, rounded to a whole number"
         if self.places is None:
             return "average of its group"
-        return f"average of its group, rounded to {self.places} decimal{'' if self.places == 1 else 's'}"
+        plural = "" if self.places == 1 else "s"
+        return f"average of its group, rounded to {self.places} decimal{plural}"
 
     def scale(self, values: Values) -> "NumberCoordinates":
         """Fit mean and standard deviation to the values of a table.

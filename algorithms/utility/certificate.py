@@ -54,7 +54,8 @@ def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
     certified, iterations = group_bound(x, k, files.classes, seconds)
     if certified < bound:
         return bound, (
-            f"by weighted distances; column generation reached no better bound in {iterations} rounds"
+            "by weighted distances; column generation reached no better bound in "
+            f"{iterations} rounds"
         )
     return certified, f"by column generation, in {iterations} rounds"
 

@@ -29,11 +29,9 @@ class Finding:
     rows: int | None
 
     def __str__(self) -> str:
-        return self.rule + (
-            ""
-            if self.rows is None
-            else f"; {self.rows} row{' breaks' if self.rows == 1 else 's break'} this"
-        )
+        if self.rows is None:
+            return self.rule
+        return f"{self.rule}; {self.rows} {'row breaks' if self.rows == 1 else 'rows break'} this"
 
 
 def rule(words: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Of the input, the output and the measures: what breaks a rule is counted, and never quoted."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ SECRET = "98765.4321"
         ({"staff": text("1", "2.5", SECRET)}, "real numbers); 2 rows break this"),
         ({"id": text(SECRET, SECRET, "c")}, "identifier and must be unique; 2 rows break this"),
         ({"id": text(None, SECRET, "c")}, "'id' must have no missing values; 1 row breaks this"),
-        ({"extra": text("1", "2", SECRET)}, "columns of the file must be those the spec gives"),
+        ({"extra": text("1", "2", SECRET)}, "the columns to which the spec gives a role"),
     ],
 )
 def test_what_breaks_a_rule_is_counted_and_not_quoted(
@@ -137,7 +138,7 @@ def test_all_broken_rules_are_reported_at_once(request_of: Request) -> None:
     frame = good_input().assign(staff=text("x", None, "1.5"), sales=text("inf", "1", "2"))
     with pytest.raises(DataError) as raised:
         check_input(frame, request_of.load())
-    assert str(raised.value).count("rows break this") == 4
+    assert len(re.findall("rows? breaks? this", str(raised.value))) == 4
     assert str(raised.value).endswith(": mend it")
 
 
@@ -180,7 +181,7 @@ def suite_for_output(spec: ReleaseSpec) -> Any:
         ),
         (
             lambda frame: frame.assign(staff=2.5),
-            "'staff' must still hold whole numbers; 3 rows break",
+            "'staff' must still hold whole numbers; 3",
         ),
         (
             lambda frame: frame.assign(sales=2.51),

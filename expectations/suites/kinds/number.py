@@ -32,8 +32,8 @@ class NumberKind:
             yield custom.ExpectColumnValuesToBeWhole(
                 column=name,
                 meta=rule(
-                    f"{name!r} is declared as integer and must hold whole numbers of at most 64 bits "
-                    "(53 bits if the file holds real numbers)"
+                    f"{name!r} is declared as integer and must hold whole numbers of at most 64 "
+                    "bits (53 bits if the file holds real numbers)"
                 ),
             )
         else:
