@@ -42,8 +42,10 @@ def _about_columns(source: pa.Table, columns: ColumnsSection) -> str:
     unknown = sum(name not in columns.all for name in names)
     counts = f"the file has {len(names)} columns, the spec names {len(columns.all)}"
     if len(missing) == len(columns.all):
-        return f"no column of the spec is in the file ({counts}); check its header and "
+        return (
+            f"no column of the spec is in the file ({counts}); check its header and "
             "source.delimiter"
+        )
     if not missing and not unknown:
         return ""
     parts = [
