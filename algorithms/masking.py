@@ -21,7 +21,7 @@ BUDGET_OPTIONS = tuple(entry.name for entry in fields(Budget))
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table is to be masked.
+    """The choices for masking a table.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Group averages, and group averages that stay whole numbers."""
+"""Group averages: real, whole, or rounded to decimals."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Free records, found by measuring all of them."""
+"""Free records, searched by brute force."""
 
 import numpy as np
 
