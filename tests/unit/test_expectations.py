@@ -172,7 +172,7 @@ def suite_for_output(spec: ReleaseSpec) -> Any:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda frame: frame.assign(id=["a", "b", "c"]), "and no identifier"),
+        (lambda frame: frame.assign(id=["a", "b", "c"]), "without identifiers"),
         (lambda frame: frame[["staff", "zone", "sales", "score"]], "published columns must be"),
         (lambda frame: frame.head(2), "as many rows as the input"),
         (

@@ -149,7 +149,7 @@ def test_no_k_below_that_of_the_spec_is_recommended(request_of: Request, limited
         assert best([below]) is None
         assert best([below, higher]) is higher
         words = recommendation([below], limited)
-        assert "try k = 3 and more. A smaller k is never recommended." in words
+        assert "try k = 3 or larger. A smaller k is never recommended." in words
         with pytest.raises(RefusedError, match="never recommended"):
             write_choice([below], limited, request_of.path, request_of.folder / "chosen.yaml")
     page = map_page([lower, higher], limited, PICTURES)

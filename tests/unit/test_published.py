@@ -70,7 +70,7 @@ FORGERIES: list[tuple[str, Any, str]] = [
     (
         "a missing value",
         lambda f: reseal(f, replace_column(f, "sales", pa.nulls(7, pa.float64()))),
-        "quasi-identifier 'sales' must have no missing values; 7 are",
+        "quasi-identifier 'sales' must have no missing values; it has 7",
     ),
     (
         "files that differ",

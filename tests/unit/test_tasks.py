@@ -193,7 +193,7 @@ def test_without_identifiers_each_record_is_a_person(request_of: Request) -> Non
     ("header", "words", "silent"),
     [
         ("id,zone,staff,sales", "missing from the file: 'score'", "nothing"),
-        ("id,zone,staff,sales,score,SECRET", "without a role in the spec: 1 (their", "SECRET"),
+        ("id,zone,staff,sales,score,SECRET", "without a role in the spec: 1 (names", "SECRET"),
         ("SECRET,x1,x2,x3,x4", "no column of the spec is in the file", "SECRET"),
     ],
 )
