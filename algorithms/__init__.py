@@ -1,1 +1,1 @@
-"""All the statistics: arrays in, arrays and figures out, and no knowledge of files or flows."""
+"""All statistics: functions from arrays to arrays and figures, without files or flows."""

@@ -1,4 +1,4 @@
-"""The two sides that measures see: what is published, and the originals behind it."""
+"""The inputs of measures: the published table, and the originals behind it."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class _Remembers:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:
-        """Call ``function(self, ...)``, or give its result for the same arguments again.
+        """Call ``function(self, ...)`` once for the same arguments, and give its result.
 
         Arguments are compared by value, so they must be hashable.
         """
@@ -41,14 +41,14 @@ class _Remembers:
 
 @dataclass(frozen=True, eq=False)
 class Released(_Remembers):
-    """Everything that someone has who has the published files.
+    """Everything that a person who has the published files knows.
 
     Attributes
     ----------
     table : Table
         The published records.
     k : int
-        The smallest group that was promised.
+        The promised size of the smallest group.
     earlier : tuple of Table
         Earlier releases of the same dataset, the latest last.
     """
@@ -93,7 +93,7 @@ class Comparison(_Remembers):
 
     @property
     def k(self) -> int:
-        """The smallest group that was promised."""
+        """The promised size of the smallest group."""
         return self.masked.k
 
     @property

@@ -1,4 +1,4 @@
-"""The built-in example: a quarterly survey of enterprises that never existed."""
+"""The built-in example: a quarterly survey of fictitious enterprises."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ SECTORS = ("agriculture", "construction", "energy", "hospitality", "manufacturin
 RATINGS = ("A", "B", "C", "D")
 
 LEAVING = 0.03
-"""Share of the enterprises that close within a quarter; as many open."""
+"""Share of enterprises that close within a quarter; the same number opens."""
 
 
 @dataclass
 class _Enterprises:
-    """What stays with an enterprise from quarter to quarter, all in logarithms of its figures."""
+    """Properties that enterprises keep from quarter to quarter, as logarithms of their figures."""
 
     number: Integers
     region: Integers
@@ -36,16 +36,16 @@ class _Enterprises:
 def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | Integers]]:
     """Draw one table per quarter.
 
-    Sizes have a lognormal body and a Pareto tail, and everything else follows size, sector and
-    habits of the enterprise, so that attributes are correlated and heavy-tailed. Between quarters
-    enterprises grow and shrink a little; a few close and others open.
+    Sizes have a lognormal body and a Pareto tail. All other columns depend on the size, the sector
+    and the habits of an enterprise, so that attributes are correlated and heavy-tailed. Between
+    quarters, enterprises grow or shrink a little; a few close and others open.
 
     Parameters
     ----------
     rows : int
-        Enterprises in each quarter.
+        Number of enterprises in each quarter.
     quarters : int
-        Tables to draw.
+        Number of tables to draw.
     seed : int
         The same seed gives the same tables.
 

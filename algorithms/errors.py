@@ -1,45 +1,45 @@
-"""The whole error hierarchy.
+"""All errors of the product.
 
-A message says what must hold, then what was found, then what to do. It may name parameters,
-columns and counts, never a cell: messages travel to logs, databases and screens.
+A message gives the rule, then the fault, then the remedy. It may name parameters, columns and
+counts, but never a cell: messages travel to logs, databases and screens.
 """
 
 
 class ReleaseError(Exception):
-    """Anything that keeps a release from being published.
+    """Any fault that prevents a release from being published.
 
-    The command line ends with its ``exit_code``.
+    The command line exits with its ``exit_code``.
     """
 
     exit_code = 1
 
 
 class SpecError(ReleaseError, ValueError):
-    """The request is wrong."""
+    """The spec is invalid."""
 
     exit_code = 10
 
 
 class DataError(ReleaseError):
-    """The input is not what the request says it is."""
+    """The input does not match the spec."""
 
     exit_code = 11
 
 
 class RefusedError(ReleaseError):
-    """The gate says no: a measure is over its ceiling, or the period is already published."""
+    """The gate refuses: a measure breaks its limit, or the period is already published."""
 
     exit_code = 12
 
 
 class RejectedError(ReleaseError):
-    """A reviewer said no, or nobody answered in time."""
+    """A reviewer rejected the release, or nobody decided in time."""
 
     exit_code = 15
 
 
 class IntegrityError(ReleaseError):
-    """Published files or the register are not what they claim to be."""
+    """Published files or the register do not match their own description."""
 
     exit_code = 13
 
@@ -51,6 +51,6 @@ class StorageError(ReleaseError):
 
 
 class ContractError(ReleaseError):
-    """The code itself is at fault."""
+    """The code violates its own contract: a bug."""
 
     exit_code = 70

@@ -11,32 +11,32 @@ from algorithms.measures import MEASURES
 from algorithms.utility.moments import mean_changes, quantile_changes, variance_ratios
 
 CLOSE_TO_OPTIMUM = 1.1
-"""Ratio to the proven least below which the distance from the optimum is told in per cent."""
+"""Ratio to the lower bound below which the distance from the optimum is shown in per cent."""
 
 PUBLIC = frozenset(name for name, measure in MEASURES.items() if not measure.needs_original)
-"""Measures that anyone can compute who has the published file."""
+"""Measures that anyone who has the published file can compute."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a masked file lost, and what an attacker could still learn, in figures that are written.
+    """Utility and risk of a masked file, in figures that may be written to files.
 
-    Figures that were computed from originals are rounded, so that originals cannot be computed from
-    figures. Anyone who has the published file can compute the others, which keep all their digits.
+    Figures that were computed from originals are rounded, so that nobody can compute originals from
+    figures. Anyone who has the published file can compute the others, so they keep all digits.
 
     Attributes
     ----------
     measures : dict of str to float
         Every measure that applies, as a figure.
     notes : dict of str to str
-        How measures were computed that are estimated, or proven as far as time allowed.
+        For measures that are estimated, or proven as far as time allowed: how they were computed.
     records, groups : int
         Records, and distinct combinations of published quasi-identifiers.
     sizes : dict of int to int
-        How many such combinations stand in so many records.
+        Number of such combinations by the number of records that share them.
     columns : list of dict
-        For each quasi-identifier the change of its mean and of those quantiles that may be shown,
-        in standard deviations, and the ratio of its variances; empty if only some measures were
+        For each quasi-identifier, the change of its mean and of the quantiles that may be shown, in
+        standard deviations, and the ratio of its variances; empty if only some measures were
         computed.
     """
 
@@ -48,7 +48,7 @@ class Evaluation:
     columns: list[dict[str, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # no field holds them: whatever writes an evaluation down writes figures
+        # exact values are in no field, so that code that writes an evaluation writes figures
         self.__dict__["_exact"] = self.measures
         self.__dict__["measures"] = {
             name: value if name in PUBLIC else figure(value)
@@ -57,34 +57,34 @@ class Evaluation:
 
     @property
     def exact(self) -> Mapping[str, float]:
-        """The measures with all their digits, for the gate alone; never to be written."""
+        """The measures with all digits, for the gate only; they must never be written to a file."""
         unrounded: Mapping[str, float] = self.__dict__["_exact"]
         return unrounded
 
     def __str__(self) -> str:
-        found = self.measures
+        measures = self.measures
         return (
-            f"IL {found['il']:.4f} % ({found['rounding']:.4f} by rounding), DLD "
-            f"{found['dld']:.4f} %, {self.groups} groups of at least {found['k']:.0f} among "
+            f"IL {measures['il']:.4f} % ({measures['rounding']:.4f} by rounding), DLD "
+            f"{measures['dld']:.4f} %, {self.groups} groups of at least {measures['k']:.0f} among "
             f"{self.records} records"
         )
 
     @property
     def certificate(self) -> str:
-        """How much better any method could do, in words."""
-        found = self.measures
-        loss = f"this file loses {found['il']:.4f} %"
-        if found["rounding"]:
-            loss += f" (of which rounding accounts for {found['rounding']:.4f} points)"
-        if "il_over_bound" not in found:
+        """A sentence that compares IL with its lower bound."""
+        measures = self.measures
+        loss = f"this file loses {measures['il']:.4f} %"
+        if measures["rounding"]:
+            loss += f" (of which rounding accounts for {measures['rounding']:.4f} points)"
+        if "il_over_bound" not in measures:
             return loss
-        ratio = found["il_over_bound"]
+        ratio = measures["il_over_bound"]
         near = (
             f"within {100.0 * (ratio - 1.0):.2f} % of the optimum"
             if ratio < CLOSE_TO_OPTIMUM
             else f"at most {ratio:.2f} times the optimum"
         )
-        return f"no method could lose less than {found['il_bound']:.4f} %; {loss}, {near}"
+        return f"no method could lose less than {measures['il_bound']:.4f} %; {loss}, {near}"
 
 
 def evaluate(
@@ -101,7 +101,7 @@ def evaluate(
     names : collection of str, optional
         Measures to compute; by default all that apply.
     options : mapping, optional
-        Options of measures, by name; each measure is given those that it takes.
+        Options of measures, by name; each measure receives the options that it takes.
 
     Examples
     --------
@@ -123,19 +123,19 @@ def evaluate(
             measures[name], notes[name] = value.value, value.note
         elif value is not None:
             measures[name] = value
-    sizes, how_many = np.unique(files.sizes, return_counts=True)
+    sizes, counts = np.unique(files.sizes, return_counts=True)
     return Evaluation(
         measures=measures,
         records=len(files.original),
         groups=files.sizes.size,
-        sizes=dict(zip(sizes.tolist(), how_many.tolist(), strict=True)),
+        sizes=dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
         notes=notes,
         columns=_columns(files) if names is None else [],
     )
 
 
 def evaluate_released(files: Released) -> dict[str, float]:
-    """Measure what needs no original, as anyone can who has the published file.
+    """Compute the measures that need no original, as anyone who has the published file can.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def evaluate_released(files: Released) -> dict[str, float]:
 
 
 def _columns(files: Comparison) -> list[dict[str, float]]:
-    """Describe what became of each key column; nothing of those without a number line."""
+    """Describe the changes of each key column; empty for a column without a number line."""
     means, ratios, quantiles = mean_changes(files), variance_ratios(files), quantile_changes(files)
     return [
         {}

@@ -1,4 +1,4 @@
-"""``kernel``, the only use of numba, and where compiled kernels are kept."""
+"""``kernel``, the only use of numba, and the cache of compiled kernels."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
-    """Digest all sources of this package: numba notices changes of one file only."""
+    """Compute a digest of all sources: numba notices changes in the file of a kernel only."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(here.rglob("*.py")):
@@ -25,7 +25,7 @@ def _sources_digest() -> str:
 
 
 def _cache_folder() -> str:
-    """Name a folder that can be written and that no other version of the sources uses."""
+    """Choose a writable folder that no other version of the sources uses."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = home / "microrelease" / f"kernels-{_sources_digest()}"
     try:
@@ -41,33 +41,33 @@ setattr(numba.config, "CACHE_DIR", _cache_folder())  # noqa: B010 - unknown to i
 def kernel(function: Function) -> Function:
     """Compile plain loops over arrays.
 
-    Without ``fastmath``, which reorders sums: a kernel gives the same bits as its slow twin in
-    ``tests/oracles``, and on every machine.
+    ``fastmath`` is off because it reorders sums: a kernel gives the same bits as its slow twin in
+    ``tests/oracles``, on every machine.
     """
     compile_ = numba.njit(cache=True, nogil=True, fastmath=False)
     return cast(Function, compile_(function))
 
 
 class _Compiling(event.Listener):
-    """Hears of kernels that begin and end to be compiled; one may need others."""
+    """Reports the start and the end of compilation; compiling a kernel may compile others."""
 
-    def __init__(self, tell: Callable[[bool], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[bool], None]) -> None:
+        self._report = report
         self._depth = 0
 
     def on_start(self, _event: object) -> None:
         self._depth += 1
         if self._depth == 1:
-            self._tell(True)
+            self._report(True)
 
     def on_end(self, _event: object) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self._tell(False)
+            self._report(False)
 
 
 @contextmanager
-def compiling(tell: Callable[[bool], None]) -> Iterator[None]:
-    """Tell when this process begins to compile, with True, and when it is done, with False."""
-    with event.install_listener("numba:compile", _Compiling(tell)):
+def compiling(report: Callable[[bool], None]) -> Iterator[None]:
+    """Call ``report(True)`` when this process starts to compile, ``report(False)`` at the end."""
+    with event.install_listener("numba:compile", _Compiling(report)):
         yield

@@ -1,4 +1,4 @@
-"""A table before and after masking, and the groups between them."""
+"""A table before and after masking, and its groups."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,7 @@ from algorithms.types import Matrix, Partition
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The groups of some key columns, over all records.
+    """The groups of all records by some of the key columns.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From a table and a plan to the table that would be published."""
+"""Masking: turns a table and a plan into the table that would be published."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -16,12 +16,12 @@ from algorithms.table import Table
 from algorithms.types import Integers, Order, Partition, Watch
 
 BUDGET_OPTIONS = tuple(entry.name for entry in fields(Budget))
-"""Options that a method has if it asks for a budget."""
+"""Options of every method that asks for a budget."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table is to be masked.
+    """The choices for masking a table.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class Plan:
     ordering_options : mapping
         The ordering's own options.
     recut : bool
-        Whether groups are cut again along the path through them, so that the published values lose
-        least.
+        Whether groups are cut again along the path through them, to minimise the loss of the
+        published values.
     refine : mapping, optional
-        Options of the search of ``best``, if it is to improve the groups of the method.
+        Options of the local search of ``best`` that improves the groups; None for no search.
     each_column : bool
         Whether each key column is grouped on its own.
     """
@@ -56,7 +56,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Records and key columns that are grouped together, whatever the rest of the table holds.
+    """Records and key columns that are grouped together, independently of the rest of the table.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Block:
 
 
 def mask(table: Table, plan: Plan, watch: Watch | None = None) -> Masked:
-    """Group the records of a table as planned, and represent each group by one published record.
+    """Group the records of a table by a plan, and give each group one published record.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def mask(table: Table, plan: Plan, watch: Watch | None = None) -> Masked:
 
 
 def blocks(table: Table, plan: Plan) -> tuple[Block, ...]:
-    """Split a table into the blocks that are grouped on their own."""
+    """Split a table into blocks that are grouped independently."""
     every = tuple(range(len(table.attributes)))
     columns = [(j,) for j in every] if plan.each_column else [every]
     if table.strata is None:
@@ -130,13 +130,13 @@ def group(
         if count.iterations is not None:
             iterations[block.attributes] = iterations.get(block.attributes, 0) + count.iterations
     return tuple(
-        Grouping(attributes, _joined(some), iterations.get(attributes))
-        for attributes, some in parts.items()
+        Grouping(attributes, _joined(own_parts), iterations.get(attributes))
+        for attributes, own_parts in parts.items()
     )
 
 
 def represent(table: Table, groupings: tuple[Grouping, ...]) -> Masked:
-    """Represent every key column once: exactly, and as it would be published."""
+    """Compute the group averages of every key column, exactly and as they would be published."""
     keys, averages = list(table.keys), np.empty(table.embedding.x.shape, order="F")
     for grouping in groupings:
         for j in grouping.attributes:
@@ -163,7 +163,7 @@ class _Count:
 
 
 def _problem(table: Table, block: Block, plan: Plan) -> Problem:
-    """State the problem of one block."""
+    """Build the problem of one block."""
     x, grid = table.embedding.x, table.embedding.grid
     if len(block.attributes) < len(table.attributes):
         coordinates = _coordinates(table, block)
@@ -190,7 +190,7 @@ def _solved(problem: Problem, plan: Plan, share: float) -> Partition:
 
 
 def _run(problem: Problem, method: Method, options: Mapping[str, Any], share: float) -> Partition:
-    """Solve a problem; of the budget that stands among the options a search gets a share."""
+    """Solve a problem; a search gets its share of the budget in the options."""
     if not method.searches:
         return method.solve(problem, options)
     limits = {name: options[name] for name in BUDGET_OPTIONS if name in options}
@@ -199,6 +199,6 @@ def _run(problem: Problem, method: Method, options: Mapping[str, Any], share: fl
 
 
 def _joined(parts: list[tuple[Order | None, Partition]]) -> Partition:
-    """Join the blocks of one set of key columns; a block of all records needs no other."""
+    """Join the blocks of one set of key columns; a block of all records needs no joining."""
     whole = [partition for rows, partition in parts if rows is None]
     return whole[0] if whole else Partition.join([(r, p) for r, p in parts if r is not None])

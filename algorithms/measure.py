@@ -1,4 +1,4 @@
-"""What a measure is, and how many digits of it may be told."""
+"""Measures, and the number of digits that may be published."""
 
 import inspect
 import math
@@ -28,7 +28,7 @@ class Estimate:
 
     @property
     def note(self) -> str:
-        """Say that the value is estimated, and how."""
+        """A sentence on how the value was estimated."""
         return f"Estimated: {self.how}"
 
 
@@ -49,12 +49,12 @@ class Certified:
 
     @property
     def note(self) -> str:
-        """Say that the value is proven, and how."""
+        """A sentence on how the value was proven."""
         return f"Proven: {self.how}"
 
 
 def figure(value: float) -> float:
-    """Round a value that was computed from originals as far as it may be written down.
+    """Round a value that was computed from originals to the digits that may be written.
 
     A figure with all its digits is an exact equation in the originals. Together with the published
     file a few such equations can be solved for a cell, above all where cells are whole numbers.
@@ -67,7 +67,7 @@ def figure(value: float) -> float:
     if value == 0.0 or not math.isfinite(value):
         return value
     places = DIGITS - 1 - math.floor(math.log10(abs(value)))
-    # adding zero takes the sign off a zero
+    # adding zero removes the sign of a zero
     return round(float(value), min(DECIMALS, places)) + 0.0
 
 
@@ -78,30 +78,30 @@ class Measure:
     Attributes
     ----------
     name : str
-        In specs, manifests and tables.
+        Name in specs, manifests and tables.
     title : str
-        For people.
+        Name in reports and messages.
     kind : {"risk", "utility"}
-        What it tells of.
+        Whether it measures risk or utility.
     unit : str
-        Of its values; empty for a plain number.
+        Unit of its values; empty for a plain number.
     better : {"lower", "higher"}
-        Which values are wished for, and so whether it can have a ceiling or a floor.
+        Which values are better: lower ones can have a ceiling, higher ones a floor.
     definition : str
-        One sentence or two.
+        One or two sentences.
     paper : str
         Key of the paper that defines it, in ``algorithms/references.py``.
     run : callable
         ``run(comparison, *, options)`` or, if it needs no original, ``run(released, *, options)``;
-        None where the measure does not apply. Its keyword-only parameters are the measure's
+        it returns None if the measure does not apply. Its keyword-only parameters are the measure's
         options.
     needs_original : bool
-        Whether it takes the originals; if not, anyone who has the published file can compute it,
-        and it is given nothing else.
+        Whether it needs the originals. If not, it receives the published file only, and anyone who
+        has that file can compute it.
     least, most : float
-        The range of its values, where every group holds at least ``k`` records.
+        Range of its values, if every group holds at least ``k`` records.
     over_k : bool
-        Whether ``most`` is to be divided by ``k``.
+        Whether ``most`` is divided by ``k``.
     """
 
     name: str
@@ -119,20 +119,20 @@ class Measure:
 
     @cached_property
     def options(self) -> tuple[str, ...]:
-        """Name the options that it takes."""
+        """Names of the options that it takes."""
         parameters = inspect.signature(self.run).parameters.values()
-        return tuple(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+        return tuple(entry.name for entry in parameters if entry.kind is entry.KEYWORD_ONLY)
 
     def range_at(self, k: int) -> tuple[float, float]:
-        """Give the range of its values where every group holds at least ``k`` records."""
+        """Give the range of its values if every group holds at least ``k`` records."""
         return self.least, self.most / k if self.over_k else self.most
 
     def worst_at(self, k: int) -> float:
-        """Give the worst value that it can take where every group holds at least ``k`` records."""
+        """Give its worst possible value if every group holds at least ``k`` records."""
         return self.range_at(k)[1 if self.better == "lower" else 0]
 
     def tolerates_all(self, limit: float, k: int) -> bool:
-        """Tell whether a limit can refuse nothing, where every group holds at least ``k``."""
+        """Check whether a limit allows every value that groups of at least ``k`` can have."""
         worst = self.worst_at(k)
         return limit >= worst if self.better == "lower" else limit <= worst
 

@@ -1,4 +1,4 @@
-"""All measures, by name: one list for gate, command line, report, artefacts and docs."""
+"""All measures by name: one list for the gate, the command line, reports and documentation."""
 
 from collections.abc import Mapping
 

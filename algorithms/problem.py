@@ -1,4 +1,4 @@
-"""One grouping problem: everything that a method may ask for."""
+"""A grouping problem: all inputs that a method may ask for."""
 
 from dataclasses import dataclass, field, fields
 from typing import Annotated
@@ -13,15 +13,15 @@ from algorithms.types import Labels, Matrix, Order, Watch
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a search may go on; without any limit, as long as its method finds reasonable.
+    """Limits of a search; without any limit, the method uses its own default.
 
     Attributes
     ----------
     iterations : int, optional
-        Most iterations. The same number gives the same groups on any machine.
+        Largest number of iterations. The same number gives the same groups on any machine.
     seconds : float, optional
-        Most seconds; how far a search gets in them depends on the machine. If both are given, the
-        search ends with the one that is spent first.
+        Largest number of seconds; the result then depends on the speed of the machine. If both
+        limits are given, the search ends at the one that is reached first.
     """
 
     iterations: Annotated[int, Ge(0)] | None = None
@@ -37,7 +37,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything that a method may ask for; one that exists can be solved.
+    """All inputs that a method may ask for; they are checked on construction.
 
     A method asks for a field by naming a parameter after it.
 
@@ -54,7 +54,7 @@ class Problem:
     start : Labels of shape (n,), optional
         Groups to improve.
     budget : Budget
-        How long a search may go on.
+        Limits of a search.
     watch : callable, optional
         Called during a search with its progress.
 
@@ -63,7 +63,7 @@ class Problem:
     DataError
         If there are fewer than ``k`` records.
     ContractError
-        If a number is not finite, or the path does not visit every record once.
+        If a number is not finite, or the path does not visit every record exactly once.
     """
 
     x: Matrix
@@ -79,10 +79,10 @@ class Problem:
         if n < self.k:
             raise DataError(f"k must not exceed the number of rows; got k={self.k} for {n} rows")
         if not np.isfinite(self.x).all():
-            raise ContractError("a method reads finite numbers only")
+            raise ContractError("the records of a method must be finite numbers")
         if self.path is not None and not np.array_equal(np.sort(self.path), np.arange(n)):
-            raise ContractError("a path must visit every row once")
+            raise ContractError("a path must visit every row exactly once")
 
 
 FIELDS = tuple(entry.name for entry in fields(Problem))
-"""Everything that a method may ask for."""
+"""Names of the inputs that a method may ask for."""

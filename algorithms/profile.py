@@ -1,4 +1,4 @@
-"""Pictures of a table before and after masking, in averages over at least k records."""
+"""Data for pictures of a table before and after masking: averages over at least k records."""
 
 import math
 from dataclasses import dataclass
@@ -13,28 +13,28 @@ from algorithms.utility.structure import correlations
 
 MOST_BLOCKS, FEWEST_BLOCKS = 100, 5
 GRID = 160
-"""Points of a curve."""
+"""Number of points on a curve."""
 
 NARROWEST = 50
-"""The range of an axis over the least width of a kernel."""
+"""Range of an axis divided by the smallest width of a kernel."""
 
 BUNCHED = 0.1
-"""Share of an axis on which the middle half of the records may not lie; else it is stretched."""
+"""An axis is stretched if the middle half of the records covers a smaller share of it."""
 
 LARGEST = 10_000
-"""Records up to which the linkage by columns is measured on all."""
+"""Largest number of records for the linkage by columns; longer tables are sampled."""
 
 SEED = 1
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnProfile:
-    """A column before and after, without any of its single values.
+    """A column before and after masking, without any single value.
 
     Attributes
     ----------
     name : str
-        Of the column.
+        Name of the column.
     shares : Matrix of shape (m,)
         Share of all records below the middle of each block of sorted records.
     before, after : Matrix of shape (m,)
@@ -42,9 +42,9 @@ class ColumnProfile:
     grid : Matrix of shape (g,)
         Values from the average of the first to that of the last block, in the column's own unit.
     density_before, density_after : Matrix of shape (g,)
-        How densely records lie there, as drawn on the axis.
+        Density of records at these values, as drawn on the axis.
     stretch : float or None
-        Where the axis turns from linear to logarithmic; none for a linear axis.
+        Value at which the axis changes from linear to logarithmic; None for a linear axis.
     """
 
     name: str
@@ -58,13 +58,13 @@ class ColumnProfile:
 
     @property
     def drawn(self) -> bool:
-        """Whether there is a curve: the records are many enough and differ enough."""
+        """Whether there is a curve: there are enough records, and they differ enough."""
         return self.grid.size > 0
 
 
 @dataclass(frozen=True)
 class ColumnLinkage:
-    """DLD in per cent, by one column alone and by all others; none if there are no others."""
+    """DLD in per cent, by one column alone and by all others; None if there are no others."""
 
     name: str
     alone: float
@@ -73,22 +73,22 @@ class ColumnLinkage:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What may be drawn of originals.
+    """The summary of originals that a report may draw.
 
     Attributes
     ----------
     k : int
-        Fewest records behind any figure.
+        Smallest number of records behind any figure.
     columns : tuple of ColumnProfile
         One per quasi-identifier that has a number line.
     correlations_before, correlations_after : Matrix of shape (d, d)
-        Between these.
+        Correlations between these columns.
     linkage : tuple of ColumnLinkage
         One per quasi-identifier.
     linkage_all : float
         DLD by all columns, on the same records.
     linkage_note : str
-        How the linkage was found if not on all records; else empty.
+        How the linkage was measured, if not on all records; otherwise empty.
     """
 
     k: int
@@ -101,11 +101,11 @@ class Profile:
 
 
 def profile(files: Comparison) -> Profile:
-    """Summarise a table before and after masking so that no record can be read off.
+    """Summarise a table before and after masking so that pictures reveal no record.
 
-    Of each sorted column the k - 1 smallest and the k - 1 largest values are left out. The rest is
-    cut into disjoint blocks of at least k records, and only their averages go on: quantiles,
-    ranges, widths and densities are all computed from these.
+    The k - 1 smallest and the k - 1 largest values of each column are left out. The sorted rest is
+    cut into disjoint blocks of at least k records, and only the averages of blocks are used:
+    quantiles, ranges, widths and densities are all computed from them.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def profile(files: Comparison) -> Profile:
 
 
 def _on_number_lines(files: Comparison) -> dict[int, tuple[Matrix, Matrix]]:
-    """Take the columns that have a number line, by position, before and after."""
+    """Select the columns that have a number line, by position, before and after."""
     columns = {}
     for j, attribute in enumerate(files.original.attributes):
         before = attribute.numbers(files.original.keys[j])
@@ -176,9 +176,9 @@ def _column(name: str, original: Matrix, published: Matrix, k: int) -> ColumnPro
 
 
 def _blocks(n: int, k: int) -> Labels:
-    """Cut all but k - 1 sorted records at either end into blocks: where each starts, and the end.
+    """Cut all but k - 1 sorted records at either end into blocks; give their starts and the end.
 
-    Empty, save the end, if there are too few records for a picture.
+    Only the end if there are too few records for a picture.
     """
     count = min((n - 2 * (k - 1)) // k, MOST_BLOCKS)
     if count < FEWEST_BLOCKS:
@@ -190,18 +190,18 @@ def _blocks(n: int, k: int) -> Labels:
 def _averages(column: Matrix, starts: Labels) -> Matrix:
     ordered = np.sort(column)
     blocks = [ordered[start:end] for start, end in pairwise(starts)]
-    # averages of differences: a block of equal values gives that value, to the last digit
+    # differences are averaged, so that a block of equal values gives that value to the last digit
     return np.array([block[0] + (block - block[0]).mean() for block in blocks])
 
 
 def _varies(averages: Matrix) -> bool:
-    """Tell whether averages differ by more than their last digits."""
+    """Check whether averages differ by more than rounding errors."""
     largest = max(1e-12 * float(np.abs(averages).max()), 1e-290)
     return bool(averages[-1] - averages[0] > largest)
 
 
 def _stretch(averages: Matrix) -> float | None:
-    """Choose a power of ten below most values, if on a linear axis they would lie on a heap."""
+    """Choose a power of ten below most values, if they would be crowded on a linear axis."""
     low, high = np.quantile(averages, [0.25, 0.75])
     if high - low >= BUNCHED * (averages[-1] - averages[0]):
         return None
@@ -215,23 +215,23 @@ def _stretched(values: Matrix, stretch: float | None) -> Matrix:
 
 
 def _width(averages: Matrix, n: int) -> float:
-    """Choose the width of a kernel by the normal rule, and never a narrow one."""
+    """Choose the width of a kernel by the normal reference rule, but not below a minimum."""
     low, high = np.quantile(averages, [0.25, 0.75])
     spread = min(float(averages.std()), float(high - low) / 1.34) or float(averages.std())
     return max(1.06 * spread * math.pow(n, -0.2), float(averages[-1] - averages[0]) / NARROWEST)
 
 
 def _density(averages: Matrix, places: Matrix, width: float) -> Matrix:
-    """Spread each average over the axis, at least as far as to its neighbours.
+    """Spread each average over the axis, at least as far as its neighbours.
 
-    What lies beyond the axis is not drawn.
+    Averages beyond the axis are not drawn.
     """
     gaps = np.gradient(averages)
     inside = (averages >= places[0]) & (averages <= places[-1])
     widths = np.maximum(gaps, width)[inside]
     away = (places[:, np.newaxis] - averages[inside]) / widths
     kernels = np.exp(-0.5 * away**2)
-    # what a kernel would put beyond an end stays within
+    # the mass that a kernel would put beyond an end stays on the axis
     density: Matrix = (kernels / (kernels.sum(axis=0) * (places[1] - places[0]))).sum(axis=1)
     return density / len(averages)
 
@@ -249,7 +249,7 @@ def _linkage(name: str, place: slice, before: Matrix, after: Matrix) -> ColumnLi
 
 
 def _sample(files: Comparison) -> tuple[Labels, str]:
-    """Take all records, or whole classes drawn at random."""
+    """Select all records, or whole classes drawn at random."""
     n = len(files.original)
     if n <= LARGEST:
         return np.arange(n), ""
@@ -257,6 +257,6 @@ def _sample(files: Comparison) -> tuple[Labels, str]:
     count = max(int(np.searchsorted(np.cumsum(files.sizes[drawn]), LARGEST, "right")), 1)
     rows = np.flatnonzero(np.isin(files.classes, drawn[:count]))
     return rows, (
-        f"measured on {len(rows)} of {n} records, in whole groups drawn at random; an attacker has "
-        "it easier in a sample, so compare columns with each other only"
+        f"measured on {len(rows)} of {n} records, in whole groups drawn at random; linking is "
+        "easier in a sample, so compare columns only with each other"
     )

@@ -1,7 +1,7 @@
-"""Every paper that the code cites, in the words that command line and public pages print.
+"""Every paper that the code cites, as the command line and public pages print it.
 
 Docstrings, methods, orderings and measures cite a paper by its key; ``docs/references.bib`` has the
-same keys. Public pages take nothing from docstrings, so that rewording one changes no page.
+same keys. Public pages use no docstrings, so that rewording a docstring changes no page.
 """
 
 from collections.abc import Mapping
@@ -133,4 +133,4 @@ PAPERS: Mapping[str, str] = {
         'protection", Inference Control in Statistical Databases (2002) 135-152.'
     ),
 }
-"""By key."""
+"""Papers by key."""

@@ -1,4 +1,4 @@
-"""Named tables of algorithms, reviewed in a list and loaded on first use."""
+"""Registries of algorithms: listed by name, imported on first use."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -14,8 +14,9 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     """The algorithms of one kind, by name.
 
     The module ``<package>.<name>`` holds the algorithm as the constant ``constant``. A module is
-    imported when its name is first looked up, so that listing names costs nothing. What is not on
-    the list cannot be used: what may be released is reviewed, never discovered.
+    imported when its name is first looked up, so that listing names costs nothing. An
+    algorithm that is not on the list cannot be used: each one is reviewed before it may release
+    data.
     """
 
     def __init__(self, package: str, kind: str, names: tuple[str, ...]) -> None:
@@ -40,12 +41,12 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         return name in self._names
 
     def known(self, name: str) -> str:
-        """Return ``name`` if it is on the list, and otherwise say which name may have been meant.
+        """Return ``name`` if it is on the list.
 
         Raises
         ------
         SpecError
-            If nothing is called ``name``.
+            If it is not on the list; the message suggests a similar name.
         """
         if name in self._names:
             return name

@@ -1,4 +1,4 @@
-"""To zero mean and unit variance."""
+"""Standardisation to zero mean and unit variance."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Scale:
 
 
 def scale_of(values: Matrix) -> Scale:
-    """Measure the columns of ``values``.
+    """Compute the mean and standard deviation of each column of ``values``.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ def scale_of(values: Matrix) -> Scale:
     -------
     Scale
         Means and deviations with ``n - 1`` in the denominator. A constant column gets the
-        deviation 1, so that it becomes zero and weighs nothing. The deviation of a column that
-        spreads too far for its squares to be represented is infinite.
+        deviation 1, so that it becomes zero and has no weight. The deviation is infinite if the
+        squares of a column are too large to be represented.
 
     Examples
     --------
     >>> scale_of(np.array([[1.0, 7.0], [3.0, 7.0]])).apply(np.array([[2.0, 7.0]]))
     array([[0., 0.]])
     """
-    # means of differences: exact for a constant column, and no digits lost to a large offset
+    # differences are averaged: exact for a constant column, and a large offset costs no digits
     with np.errstate(over="ignore", invalid="ignore"):
         mean = values[0] + (values - values[0]).mean(axis=0)
         centred = values - mean

@@ -15,12 +15,12 @@ from algorithms.types import Integers, Labels, Matrix
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """A confidential column, as numbers from 0 up for its distinct values.
+    """A confidential column, with its distinct values numbered from 0.
 
     Attributes
     ----------
     values : Integers of shape (n,)
-        The number of each record's value; in the order of the values, if they have one.
+        Number of the value of each record; numbers follow the order of the values, if there is one.
     ordered : bool
         Whether values have an order.
     """
@@ -36,7 +36,7 @@ class Embedding:
     Attributes
     ----------
     x : Matrix of shape (n, d)
-        Coordinates of each record; squared distance is how much two records differ.
+        Coordinates of each record; the squared distance is the dissimilarity of two records.
     grid : Grid
         Coordinates of publishable values.
     columns : tuple of Coordinates
@@ -51,7 +51,7 @@ class Embedding:
     places: tuple[slice, ...]
 
     def embed(self, keys: Sequence[Values]) -> Matrix:
-        """Give the coordinates of other values of the same key columns."""
+        """Compute the coordinates of other values of the same key columns."""
         return _side_by_side(
             [column.embed(values) for column, values in zip(self.columns, keys, strict=True)]
         )
@@ -59,9 +59,9 @@ class Embedding:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Records: key columns with their kinds, and columns that are carried along unread.
+    """Records: key columns with their kinds, and columns that are carried along unchanged.
 
-    A table cannot be changed. Its arrays are read-only copies, unless they were read-only before.
+    A table cannot be changed. Its arrays are read-only; writable arrays are copied.
 
     Attributes
     ----------
@@ -70,13 +70,13 @@ class Table:
     keys : tuple of Values
         Values of each key column, one per record.
     carried : mapping of str to Sized
-        Columns that are published as they are, in the form in which they were read. The statistics
-        never look inside.
+        Columns that are published unchanged, in the form in which they were read. The algorithms
+        never read them.
     confidential : mapping of str to Codes
-        Those of them that an attacker would want to learn.
+        Carried columns that an attacker would want to learn.
     persons : Integers of shape (n,), optional
-        A token for the person that each record is about. It comes from the identifiers and is
-        never published; a published table has none.
+        A token for the person whom each record describes. It is derived from the identifiers and
+        never published; None in a published table.
     strata : Labels of shape (n,), optional
         Stratum of each record, which no group crosses; None for one stratum.
     weights : Matrix of shape (n,), optional
@@ -85,7 +85,7 @@ class Table:
     Raises
     ------
     ContractError
-        If columns have different lengths, or there is not one column per attribute.
+        If columns have different lengths, or the number of key columns and attributes differs.
     """
 
     attributes: tuple[Attribute, ...]
@@ -103,7 +103,10 @@ class Table:
             if column is not None
         }
         if len(self.attributes) != len(self.keys) or len(lengths) != 1:
-            raise ContractError("a table has one column per attribute, all of one length")
+            raise ContractError(
+                "a table must have one key column per attribute, and all columns must have the "
+                "same length"
+            )
         for name in ("persons", "strata", "weights"):
             column = getattr(self, name)
             object.__setattr__(self, name, None if column is None else _read_only(column))
@@ -119,7 +122,7 @@ class Table:
         Raises
         ------
         DataError
-            With every column that cannot be scaled.
+            If a column cannot be scaled; the message names every such column.
         """
         fitted: list[Coordinates] = []
         faults: list[str] = []
@@ -144,12 +147,12 @@ class Table:
     def classes(self) -> Labels:
         """Number the distinct combinations of key values, for each record."""
         order = np.lexsort(self.keys)
-        fresh = np.zeros(len(order) - 1, dtype=bool)
+        differs = np.zeros(len(order) - 1, dtype=bool)
         for column in self.keys:
             ordered = column[order]
-            fresh |= ordered[1:] != ordered[:-1]
+            differs |= ordered[1:] != ordered[:-1]
         labels = np.zeros(len(order), dtype=np.int64)
-        labels[order[1:]] = np.cumsum(fresh)
+        labels[order[1:]] = np.cumsum(differs)
         return labels
 
     @cached_property
@@ -159,7 +162,7 @@ class Table:
 
 
 def _side_by_side(parts: Sequence[Matrix]) -> Matrix:
-    """Join coordinates, each column of them contiguous: sums over a column are then pairwise."""
+    """Join coordinates in contiguous columns, so that numpy sums each column pairwise."""
     joined = np.empty((len(parts[0]), sum(part.shape[1] for part in parts)), order="F")
     np.concatenate(parts, axis=1, out=joined)
     return joined

@@ -1,4 +1,4 @@
-"""What travels between the algorithms."""
+"""Types that the algorithms share."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ Matrix = NDArray[np.float64]
 """Records as rows, attributes as columns."""
 
 Integers = NDArray[np.int64]
-"""Whole numbers: records as rows, attributes as columns, or one attribute alone."""
+"""Whole numbers: records as rows, attributes as columns, or a single attribute."""
 
 Labels = NDArray[np.int64]
 """The group of each record, numbered from 0 without gaps."""
 
 Mask = NDArray[np.bool_]
-"""Yes or no for each record."""
+"""True or false for each record."""
 
 Order = NDArray[np.int64]
 """A path through the records: row numbers, each exactly once."""
 
 Watch = Callable[[int, float], None]
-"""Called during a search with the iterations made so far and the share of the budget spent."""
+"""Called during a search with the number of iterations and the share of the budget spent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Groups of at least ``k`` records; one that exists has been counted.
+    """Groups of at least ``k`` records; the sizes are checked on construction.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Partition:
         Parameters
         ----------
         parts : sequence of (Order, Partition)
-            The rows of each set, which together are all rows, and the partition of these rows.
+            The rows of each set and their partition; together the sets hold every row once.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class Partition:
         rows = np.concatenate([rows for rows, _ in parts])
         ks = {part.k for _, part in parts}
         if len(ks) != 1 or not np.array_equal(np.sort(rows), np.arange(rows.size)):
-            raise ContractError("partitions that are joined have one k and every row once")
+            raise ContractError("joined partitions must have the same k and hold every row once")
         labels = np.empty(rows.size, dtype=np.int64)
         groups = 0
         for own, part in parts:

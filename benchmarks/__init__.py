@@ -1,1 +1,1 @@
-"""Measurements that anyone can repeat; each module is a command that prints its tables."""
+"""Benchmarks that anyone can repeat; each module is a command that prints tables."""

@@ -1,8 +1,8 @@
-"""Times the start: what is imported, compiled or read from the cache before MDAV has its groups.
+"""Times the start: imports, and compilation or the cache, until MDAV has its first groups.
 
-Each line is a process of its own; with a cold cache all kernels are compiled, with a warm one they
-are read. The short table is searched by measuring all records, the long one through a tree. Run it
-with ``python -m benchmarks.cold_start``; it takes about two minutes.
+Each line is a separate process; with a cold cache all kernels are compiled, with a warm one they
+are read. The short table is searched by brute force, the long one with a tree. Run it with
+``python -m benchmarks.cold_start``; it takes about two minutes.
 """
 
 import os
@@ -39,18 +39,19 @@ def main() -> int:
 
 
 def section(pictures: Path) -> str:  # noqa: ARG001 - it draws none
-    """Measure, print, and return what belongs on the page."""
+    """Measure and print, and return the section of the page."""
     table = "\n".join(measure())
     return f"## Cold start\n\n`python -m benchmarks.cold_start`. {_PROSE}\n\n```\n{table}\n```\n"
 
 
-_PROSE = """Wall seconds in a new process: a cold cache compiles all
-kernels that a run needs, a warm one reads them. `to the groups` is everything from the start of the
-process to the end of the first run, and so an upper bound of the time before the first distance."""
+_PROSE = """Wall seconds in a new process: with a cold cache, all
+kernels of a run are compiled; with a warm cache, they are read. `to the groups` is the time from
+the start of the process to the end of the first run, an upper bound of the time before the first
+distance."""
 
 
 def measure() -> list[str]:
-    """Start processes, and print what they tell."""
+    """Start processes, and print their times."""
     lines: list[str] = []
 
     def say(line: str) -> None:
@@ -66,7 +67,7 @@ def measure() -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             for cache in ("cold", "warm"):
                 started = time.perf_counter()
-                told = subprocess.run(
+                process = subprocess.run(
                     [sys.executable, "-c", CHILD.format(rows=rows)],
                     check=True,
                     capture_output=True,
@@ -74,7 +75,7 @@ def measure() -> list[str]:
                     env=os.environ | {"XDG_CACHE_HOME": folder},
                 )
                 whole = time.perf_counter() - started
-                package, method, first, second = map(float, told.stdout.split())
+                package, method, first, second = map(float, process.stdout.split())
                 say(
                     f"{rows:>9}  {cache:6}{package:>19.2f}{method:>13.2f}{first:>11.2f}"
                     f"{second:>12.3f}{whole - second:>15.2f}"

@@ -1,10 +1,10 @@
-"""Cuts millions of sorted whole numbers, beside its peers, and prints the ratios.
+"""Times the cutting of millions of sorted whole numbers, and compares it with peers.
 
 The peers are ``calculate_sse_dynamic`` of the package ``microaggregation``, the C++ of the author
 of IMHMI (``pip install microaggregation``; left out if it is not installed), and the recurrence of
 our own kernel in C++, compiled here with ``-O3 -march=native``. All get sorted values. Times are
-the least of several rounds, in which all take their turn; ours include everything from the values
-to the labels. Run it with ``python -m benchmarks.cutting``; it takes about a minute.
+the shortest of several rounds, in which all run in turn; ours cover everything from the values to
+the labels. Run it with ``python -m benchmarks.cutting``; it takes about a minute.
 """
 
 import argparse
@@ -47,22 +47,22 @@ def main() -> int:
         compiled = _compiled(Path(folder))
         for millions in options.millions:
             _table(millions, options.rounds, peer, compiled)
-    # in a process of its own, for the largest memory of a process never falls again
+    # in a separate process, because the peak memory of a process never falls
     subprocess.run([sys.executable, "-m", "benchmarks.cutting", "--memory"], check=True)
     return 0
 
 
 def section(pictures: Path) -> str:  # noqa: ARG001 - it draws none
-    """Measure, print, and return what belongs on the page."""
+    """Measure and print, and return the section of the page."""
     return f"## Cutting\n\n{_PROSE}\n\n```\n{printed_by('benchmarks.cutting')}\n```\n"
 
 
 _PROSE = """`python -m benchmarks.cutting` cuts sorted integers, uniform in [-*n*/2, *n*/2].
-`imhmi` and `mhm` are all of our work, from values to labels; `kernel` and `C++ -O3` are the same
+`imhmi` and `mhm` are our complete code, from values to labels; `kernel` and `C++ -O3` are the same
 recurrence from padded values to labels, compiled by numba and by a C++ compiler with
 `-O3 -march=native`; `package` is `calculate_sse_dynamic` of the package `microaggregation` 0.1.9 by
 the author of IMHMI, which gives a sum and no labels. The last columns are the loss with real
-averages, ours and the package's; where they differ, the package's is wrong."""
+averages, ours and that of the package; where they differ, the package is wrong."""
 
 
 def _table(
@@ -93,16 +93,16 @@ def _table(
         whole, reals, kernel = times[:3]
         cpp = times[3] if compiled is not None else float("nan")
         package = times[-1] if peer is not None else float("nan")
-        told = f"{peer(real, k):,.0f}" if peer is not None else "not installed"
+        peer_loss = f"{peer(real, k):,.0f}" if peer is not None else "not installed"
         _say(
             f"{k:>3} {whole:>8.1f} {reals:>8.1f} {kernel:>8.1f} {cpp:>8.1f} {kernel / cpp:>11.2f} "
             f"{package:>8.1f} {package / whole:>14.1f} {package / reals:>12.1f}  "
-            f"{cut_path(real, k)[1]:,.0f}, {told}"
+            f"{cut_path(real, k)[1]:,.0f}, {peer_loss}"
         )
 
 
 def _kernel(column: NDArray[np.int64], k: int) -> Call:
-    """Do what the C++ does: from padded values to labels."""
+    """Run the same steps as the C++ code: from padded values to labels."""
     padded = _columns_after_padding(column, k)
     sizes = np.zeros(len(column) + 1, dtype=np.uint8)
 
@@ -136,7 +136,7 @@ def _in_cpp(compiled: ctypes.CDLL, column: NDArray[np.int64], k: int) -> Call:
 
 
 def _least(calls: list[Call], rounds: int) -> list[float]:
-    """Time calls in turn, after a first one that may compile; the least nanoseconds of each."""
+    """Time calls in turn, after a first call that may compile; the fewest nanoseconds count."""
     for call in calls:
         call()
     times = [float("inf")] * len(calls)
@@ -196,11 +196,11 @@ def _memory() -> None:
 
 
 def _peak() -> int:
-    """Tell the largest memory of this process so far, in bytes; that of its parent not counted."""
+    """Return the peak memory of this process in bytes, without that of its parent."""
     for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
-    raise SystemExit("this system does not tell how much memory a process has used")
+    raise SystemExit("this system does not report the peak memory of a process")
 
 
 def _say(line: str) -> None:

@@ -1,9 +1,9 @@
-"""Measures how far ``best`` gets in how many seconds, beside MDAV, the best prints and proven bounds.
+"""Measures the IL of ``best`` against time, and compares it with MDAV, prints and proven bounds.
 
 ``python -m benchmarks.frontier`` groups Tarragona, Census and EIA, in the folder that
 ``MICRORELEASE_BENCHMARK_DATA`` names, with budgets of up to ``--seconds``, prints a table and draws
 ``docs/benchmarks/il-against-time.png``. The best print is the lowest IL in any of the papers, without
-methods of which a paper prints a figure that is proven impossible. Compilation is not counted.
+methods with a printed figure that is proven impossible. Compilation is not counted.
 """
 
 import argparse
@@ -41,7 +41,7 @@ COLOURS = ("#08519c", "#5e9fd0", "#f1a340", "#b35806")
 
 @dataclass(frozen=True)
 class Cell:
-    """What was found on one set for one group size, and what is known about it.
+    """The results on one set for one group size, and the figures to compare them with.
 
     Attributes
     ----------
@@ -94,10 +94,10 @@ def section(pictures: Path, seconds: float = 10.0) -> str:
     heads = "".join(f" best, {budget:g} s |" for budget in budgets)
     lines = []
     for cell in cells:
-        found = "".join(f" {cell.best[budget][1]:.4f} |" for budget in budgets)
+        losses = "".join(f" {cell.best[budget][1]:.4f} |" for budget in budgets)
         last = cell.best[budgets[-1]][1]
         lines.append(
-            f"| {TITLES[cell.name]} | {cell.k} | {cell.mdav[1]:.4f} | {cell.print_:.4f} |{found} "
+            f"| {TITLES[cell.name]} | {cell.k} | {cell.mdav[1]:.4f} | {cell.print_:.4f} |{losses} "
             f"{cell.bound:.4f} | {100.0 * (last / cell.mdav[1] - 1.0):+.1f} % | "
             f"{100.0 * (last / cell.bound - 1.0):.2f} % |"
         )
@@ -106,10 +106,10 @@ def section(pictures: Path, seconds: float = 10.0) -> str:
     return f"""{TITLE}
 
 IL in per cent, by `python -m benchmarks.frontier`: MDAV; the best print in any of the papers, without methods
-of which a paper prints a figure that is proven impossible; [best](methods/best.md) with a budget in seconds, one
-run each; and the best bound that is proven. No partition loses less than the bound, so the last column tells how far
-from the optimum `best` is at the most. The constants of
-`best` were chosen with these sets among others, and single runs differ by some 0.1 to 0.2 %. With {budgets[0]:g} s it is ahead of the best print in {ahead} of {len(cells)} cells.
+with a printed figure that is proven impossible; [best](methods/best.md) with a budget in seconds, one
+run each; and the best proven bound. No partition loses less than the bound, so the last column is an upper bound of
+the distance of `best` from the optimum. The constants of
+`best` were chosen with the help of these sets, and single runs differ by about 0.1 to 0.2 %. With {budgets[0]:g} s it is ahead of the best print in {ahead} of {len(cells)} cells.
 
 | set | k | MDAV | best print |{heads} proven bound | against MDAV | at most above the optimum |
 |---|---|---|---|{"---|" * len(budgets)}---|---|---|
@@ -117,9 +117,9 @@ from the optimum `best` is at the most. The constants of
 
 ![IL against time](benchmarks/il-against-time.png)
 
-Points are runs with one budget each, the first is MDAV; dashed lines are the best prints, dotted lines proven bounds.
+Each point is a run with one budget, the first is MDAV; dashed lines are the best prints, dotted lines the proven bounds.
 
-On long tables moves alone pay already. A heavy-tailed table of ten columns, k = 3, seconds of the processor; moves
+On long tables, moves alone already help. A heavy-tailed table of ten columns, k = 3, CPU seconds; moves
 include the search for neighbours:
 
 {at_scale(seconds)}
@@ -139,11 +139,11 @@ def at_scale(seconds: float) -> str:
     lines.append(f"| mdav, {LONG:,} records | {base:.2f} | | {100.0 * loss / total:.4f} | |")
     for name, budget in (("moves", 0), (f"moves and {LONG:,} iterations", LONG)):
         start = time.process_time()
-        found = loss_of(x, search(x, labels, 3, iterations=budget))
+        searched = loss_of(x, search(x, labels, 3, iterations=budget))
         taken = time.process_time() - start
         lines.append(
-            f"| {name} | {taken:.2f} | {taken / base:.2f} | {100.0 * found / total:.4f} | "
-            f"{100.0 * (found / loss - 1.0):+.1f} % |"
+            f"| {name} | {taken:.2f} | {taken / base:.2f} | {100.0 * searched / total:.4f} | "
+            f"{100.0 * (searched / loss - 1.0):+.1f} % |"
         )
         if seconds < FULL_SECONDS:
             break

@@ -1,7 +1,7 @@
 """Draws the risk-utility maps of the benchmark sets, and writes docs/maps.md.
 
 Run it with ``MICRORELEASE_BENCHMARK_DATA`` naming the folder of the benchmark sets:
-``python -m benchmarks.maps``. It tries all methods, along two paths where they cut one, for k from 2
+``python -m benchmarks.maps``. It tries all methods, along two paths if they cut one, for k from 2
 to 15, with the same code as ``microrelease explore``, and takes about half an hour on two cores.
 """
 
@@ -29,7 +29,7 @@ from tests.reference.printed import VARIABLE, columns_used
 DOCS = Path(__file__).parents[1] / "docs"
 ORDERINGS_TRIED = ("npn", "tsp")
 CEILINGS = {"tarragona": (30.0, 40.0), "census": (12.0, 40.0), "eia": (3.0, 40.0)}
-"""IL and DLD that are drawn as a box; an example, for nobody has signed for them."""
+"""Ceilings of IL and DLD that are drawn as a box; examples that nobody has approved."""
 
 TITLES = {"tarragona": "Tarragona", "census": "Census", "eia": "EIA"}
 
@@ -39,7 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.maps", description=__doc__)
     parser.add_argument("--k", type=int, nargs="+", default=list(range(2, 16)))
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
-    parser.add_argument("--seconds", type=float, default=120.0, help="the most one choice may take")
+    parser.add_argument("--seconds", type=float, default=120.0, help="time limit of one choice")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     if not os.environ.get(VARIABLE):
@@ -128,7 +128,7 @@ def _section(name: str, cells: list[Cell], spec: ReleaseSpec) -> str:
 
 The front, of {len(cells)} choices:
 
-| choice | IL, % | DLD, % | records within 0.05 sd, % | IL over the proven least |
+| choice | IL, % | DLD, % | records within 0.05 sd, % | IL over its lower bound |
 |---|---|---|---|---|
 {rows}
 """
@@ -136,10 +136,10 @@ The front, of {len(cells)} choices:
 
 INTRODUCTION = """# Maps
 
-Risk-utility maps of the benchmark sets: every method, along two paths where it cuts one, for *k* from 2 to 15.
-Drawn by `python -m benchmarks.maps` with the code of `microrelease explore`, which draws the same for your own
-table; no figure here is typed in. The boxes are examples of ceilings. Grey curves are methods that are neither on
-the front nor near it."""
+Risk-utility maps of the benchmark sets: every method, for *k* from 2 to 15; methods that cut a path are tried along
+two paths. `python -m benchmarks.maps` draws them with the code of `microrelease explore`, which draws the same maps for
+your own table; all figures are computed. The boxes are examples of ceilings. Grey curves are methods that are neither
+on the front nor close to it."""
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,9 +1,9 @@
 """Times exact MDAV on long tables, beside brute force and sdcMicro, and prints the ratios.
 
-All use one thread and give the same groups. Brute force is our own path for short tables, which
-measures all free records for every question; seconds are those of the processor. A run that would
-take longer than ``--limit`` is not made: what brute force would take is then summed up from single
-rounds at shrinking lengths, and marked with ~. sdcMicro's C++ is measured if R and the package are
+All use one thread and give the same groups. Brute force is our own code for short tables, which
+computes the distances to all free records for every query; times are CPU seconds. If brute force
+would take longer than ``--limit``, its time is estimated instead, by adding up single rounds at
+decreasing lengths, and marked with ~. sdcMicro's C++ is measured if R and the package are
 installed. Run it with ``python -m benchmarks.mdav``; it takes about ten minutes.
 """
 
@@ -39,10 +39,10 @@ SIZES = {
 
 AWKWARD_COLUMNS = (2, 10, 20)
 AWKWARD_LENGTHS = (1.01, 2.0)
-"""Lengths of awkward tables, in those of the shortest for which trees are used."""
+"""Lengths of awkward tables, as multiples of the shortest table that is searched with trees."""
 
 REPEATS = 3
-"""Runs on each awkward table, of which the shortest counts."""
+"""Number of runs on each awkward table; the shortest counts."""
 
 GROUP_SIZES = (3, 10)
 GROWTH_FROM = 50_000
@@ -50,15 +50,15 @@ MEMORY_ROWS = 500_000
 PEER_SIZES = (20_000, 100_000)
 ROUNDS = 10
 STEADY = 200_000
-"""Records altogether that are measured in each round of an estimate, at the least."""
+"""Smallest number of records that each round of an estimate measures."""
 
 SHORTEST = 1_000
-"""Rows below which an estimate ends, and a full run is made."""
+"""Number of rows below which an estimate ends with a full run."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one table took: seconds of ours, of brute force and of the peer, NaN if not run."""
+    """Seconds on one table: ours, brute force and the peer; NaN if not run."""
 
     kind: str
     rows: int
@@ -74,7 +74,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mdav", description=__doc__)
     parser.add_argument("--limit", type=float, default=150.0, help="seconds that one run may take")
     parser.add_argument("--longest", type=int, default=581_012, help="records of the longest table")
-    parser.add_argument("--memory", type=int, metavar="K", help="only tell the memory of one run")
+    parser.add_argument(
+        "--memory", type=int, metavar="K", help="only measure the memory of one run"
+    )
     options = parser.parse_args()
     if options.memory:
         _memory(options.memory)
@@ -84,7 +86,7 @@ def main() -> int:
 
 
 def section(pictures: Path) -> str:
-    """Measure, print, draw, and return what belongs on the page."""
+    """Measure, print and draw, and return the section of the page."""
     lines, rows = measure(150.0, 581_012)
     (pictures / "mdav.png").write_bytes(_drawn(rows))
     return (
@@ -94,14 +96,14 @@ def section(pictures: Path) -> str:
     )
 
 
-_PROSE = """Ten attributes, one thread, seconds of the processor;
-`brute force` is our own path for short tables, which measures all free records for every question.
-Groups are compared to the label wherever both were run; `~` marks what was summed up from single
-rounds at shrinking lengths instead."""
+_PROSE = """Ten attributes, one thread, CPU seconds.
+`brute force` is our own code for short tables, which computes all distances for every query.
+If both were run, their groups are compared label by label; `~` marks estimates, which add up single
+rounds at decreasing lengths."""
 
 
 def measure(limit: float, longest: int) -> tuple[list[str], list[Row]]:
-    """Run everything, and print it on the way."""
+    """Run all measurements, and print the results as they come."""
     _warm_up()
     lines: list[str] = []
 
@@ -138,7 +140,7 @@ def measure(limit: float, longest: int) -> tuple[list[str], list[Row]]:
     say(_awkward(longest))
     for k in GROUP_SIZES:
         say(_growth(rows, k))
-        # in a process of its own, for the largest memory of a process never falls again
+        # in a separate process, because the peak memory of a process never falls
         command = [sys.executable, "-m", "benchmarks.mdav", "--memory", str(k)]
         say(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
     return lines, rows
@@ -147,7 +149,7 @@ def measure(limit: float, longest: int) -> tuple[list[str], list[Row]]:
 def _row(
     kind: str, size: int, k: int, limit: float, peer: bool, checks: list[float]
 ) -> tuple[Row, str]:
-    """Run ours and, as far as the limit allows, the others; tell whether the groups agree."""
+    """Run ours and, within the limit, the others; report whether the groups agree."""
     x = KINDS[kind](size)
     ours, groups = _timed(x, k)
     brute, is_estimate, compared = _estimated(x, k), True, "not compared"
@@ -164,7 +166,7 @@ def _row(
 
 
 def _awkward(longest: int) -> str:
-    """Find the table on which trees lose most against brute force."""
+    """Find the table on which trees are slowest compared with brute force."""
     ratios = {}
     for columns, length in itertools.product(AWKWARD_COLUMNS, AWKWARD_LENGTHS):
         size = min(int(length * pool.shortest_for_trees(columns)), longest)
@@ -181,7 +183,7 @@ def _awkward(longest: int) -> str:
 
 
 def _in_turns(x: Matrix, k: int) -> tuple[float, float]:
-    """Time ours and brute force, so that both meet the same noise; the shortest runs count."""
+    """Time ours and brute force in turns, for the same noise; the shortest runs count."""
     ours = brute = math.inf
     for _ in range(REPEATS):
         ours = min(ours, _timed(x, k)[0])
@@ -198,7 +200,7 @@ def _timed(x: Matrix, k: int) -> tuple[float, Labels]:
 
 @contextmanager
 def trees_from(records: int) -> Iterator[None]:
-    """Search through trees where at least so many records are free, and by brute force if not."""
+    """Search with trees if at least ``records`` are free, and by brute force otherwise."""
     few = pool.FEW_ROWS
     pool.FEW_ROWS = records
     try:
@@ -208,7 +210,7 @@ def trees_from(records: int) -> Iterator[None]:
 
 
 def _warm_up() -> None:
-    """Compile, or read from the cache, what is timed."""
+    """Compile the timed kernels, or read them from the cache."""
     x = heavy_tailed(20_000)
     mdav(x, 3)
     with trees_from(sys.maxsize):
@@ -216,10 +218,10 @@ def _warm_up() -> None:
 
 
 def _estimated(x: Matrix, k: int) -> float:
-    """Sum up what brute force takes: rounds at each length it passes through, times their number.
+    """Estimate the time of brute force: the time of a round at each length, times their number.
 
-    Taken records are passed over as if they were there until the gaps are closed, so that all
-    rounds in between cost the same.
+    Grouped records are skipped but still stored until the table is compacted, so that all rounds
+    in between cost the same.
     """
     seconds, size = 0.0, len(x)
     with trees_from(sys.maxsize):
@@ -243,29 +245,29 @@ def _estimated(x: Matrix, k: int) -> float:
 
 def _growth(rows: list[Row], k: int) -> str:
     """Fit seconds = c rows^e to the longer heavy-tailed tables, by least squares."""
-    found = [
+    points = [
         (math.log(row.rows), math.log(row.ours))
         for row in rows
         if row.kind == "heavy-tailed" and row.k == k and row.rows >= GROWTH_FROM
     ]
-    if len(found) < 2:
+    if len(points) < 2:
         return f"k = {k}: growth not measured"
-    exponent = float(np.polyfit(*zip(*found, strict=True), 1)[0])
+    exponent = float(np.polyfit(*zip(*points, strict=True), 1)[0])
     return (
         f"k = {k}: seconds grow with the number of records to the power of {exponent:.2f}, from "
-        f"{GROWTH_FROM:,} to {round(math.exp(found[-1][0])):,} heavy-tailed records"
+        f"{GROWTH_FROM:,} to {round(math.exp(points[-1][0])):,} heavy-tailed records"
     )
 
 
 def _memory(k: int) -> None:
-    """Tell the largest memory of one run beyond the data, per record."""
+    """Measure the peak memory of one run beyond the data, per record."""
     x = heavy_tailed(MEMORY_ROWS)
     _warm_up()
     status, forget = Path("/proc/self/status"), Path("/proc/self/clear_refs")
     if not status.exists():
-        sys.stdout.write("this system does not tell how much memory a process has used\n")
+        sys.stdout.write("this system does not report the peak memory of a process\n")
         return
-    forget.write_text("5", encoding="ascii")  # the largest memory so far
+    forget.write_text("5", encoding="ascii")  # resets the peak
     before = _kilobytes(status, "VmHWM")
     mdav(x, k)
     more = 1024 * (_kilobytes(status, "VmHWM") - before) / len(x)
@@ -279,12 +281,12 @@ def _kilobytes(status: Path, name: str) -> int:
 
 def _has_peer() -> bool:
     try:
-        found = subprocess.run(
+        process = subprocess.run(
             ["Rscript", "-e", "library(sdcMicro)"], capture_output=True, check=False
         )
     except OSError:
         return False
-    return found.returncode == 0
+    return process.returncode == 0
 
 
 PEER = """
@@ -295,12 +297,12 @@ cat(taken[["user.self"]] + taken[["sys.self"]])
 
 
 def _peer_seconds(x: Matrix, k: int, limit: float) -> float:
-    """Time sdcMicro's MDAV without reading the table; NaN if it takes much too long."""
+    """Time the MDAV of sdcMicro without reading the table; NaN if it exceeds the limit."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         np.savetxt(path, x, delimiter=",")
         try:
-            told = subprocess.run(
+            process = subprocess.run(
                 ["Rscript", "-e", PEER.format(path=path, k=k)],
                 capture_output=True,
                 check=True,
@@ -310,7 +312,7 @@ def _peer_seconds(x: Matrix, k: int, limit: float) -> float:
             )
         except subprocess.TimeoutExpired:
             return math.nan
-    return float(told.stdout.split()[-1])
+    return float(process.stdout.split()[-1])
 
 
 @style()

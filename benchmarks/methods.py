@@ -3,8 +3,8 @@
 ``python -m benchmarks.methods`` prints two tables: IL and seconds on Tarragona, Census and EIA, if
 ``MICRORELEASE_BENCHMARK_DATA`` names their folder; and seconds on generated tables (ten attributes
 of the built-in example) with the exponent of their growth, the ratio to MDAV on the longest table
-done, and IL there. Compilation is not counted. A method that would take longer than ``--seconds``
-on a table is not run on it, nor on longer ones.
+done, and IL there. Compilation is not counted. A method is not run on tables that would take it
+longer than ``--seconds``.
 """
 
 import argparse
@@ -64,15 +64,15 @@ def main() -> int:
 
 
 def section(pictures: Path) -> str:  # noqa: ARG001 - it draws none
-    """Measure, print, and return what belongs on the page."""
+    """Measure and print, and return the section of the page."""
     table = printed_by("benchmarks.methods", "--seconds", "5")
     return f"## All methods\n\n{_PROSE}\n\n```\n{table}\n```\n"
 
 
 _PROSE = """`python -m benchmarks.methods --seconds 5`: IL and wall seconds on the benchmark
 sets, and seconds on generated tables (`heavy-tailed` above) with the exponent of their growth
-between the two longest. A method that would take longer than five seconds on a table is left out
-there, and on longer ones."""
+between the two longest. A method is not run on tables that would take it longer than five
+seconds."""
 
 
 def run(name: str, x: Matrix, k: int) -> tuple[float, float]:
@@ -89,7 +89,7 @@ def _benchmark_sets(options: argparse.Namespace) -> None:
     sys.stdout.write(f"\nIL in per cent and seconds, k = {options.k}\n")
     sys.stdout.write(f"{'':14}" + "".join(f"{name:>22}" for name in sets) + "\n")
     for name in options.methods:
-        results = [run(name, dataset(one), options.k) for one in sets]
+        results = [run(name, dataset(data), options.k) for data in sets]
         cells = "".join(f"{il:>13.4f} {seconds:>8.3f}" for seconds, il in results)
         sys.stdout.write(f"{name:14}{cells}\n")
         sys.stdout.flush()
@@ -118,12 +118,12 @@ def _growth(options: argparse.Namespace) -> None:
         )
         ratio = times[last] / base[last]
         sys.stdout.write(
-            f"{name:14}{cells}{_told(_exponent(times)):>10}{ratio:>9.2f}{loss:>9.3f}\n"
+            f"{name:14}{cells}{_shown(_exponent(times)):>10}{ratio:>9.2f}{loss:>9.3f}\n"
         )
         sys.stdout.flush()
 
 
-def _told(exponent: float) -> str:
+def _shown(exponent: float) -> str:
     return "-" if math.isnan(exponent) else f"{exponent:.2f}"
 
 

@@ -1,9 +1,9 @@
 """Runs the benchmarks, prints their tables, and writes docs/benchmarks.md with its pictures.
 
 ``make bench`` runs it; it takes about a quarter of an hour. Each section is the function
-``section`` of a module: it measures, prints on the way, leaves its pictures in the folder that it
-is given and returns its part of the page. The benchmarks that write pages of their own,
-``reproduction`` and ``maps``, do not belong here: they compare figures, not machines.
+``section`` of a module: it measures, prints its progress, writes its pictures to the given folder
+and returns its part of the page. The benchmarks ``reproduction`` and ``maps`` write their own
+pages: they compare figures, not machines.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main() -> int:
     """Write the page."""
     known = [name for name in SECTIONS if importlib.util.find_spec(f"benchmarks.{name}")]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=known, help="sections to renew on the page")
+    parser.add_argument("--only", nargs="+", choices=known, help="sections to update on the page")
     options = parser.parse_args()
     pictures = DOCS / "benchmarks"
     pictures.mkdir(exist_ok=True)
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def renewed(page: str, sections: list[str]) -> str:
-    """Put sections in the place of those with the same title, or at the end."""
+    """Replace sections with the same title, and append new ones."""
     introduction, *parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     by_title = {part.splitlines()[0]: part for part in parts}
     for section in sections:
@@ -56,17 +56,17 @@ def renewed(page: str, sections: list[str]) -> str:
 
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench`; no figure is typed in. Measured beside peers in the same run: only ratios
-carry over to other machines, and none of these is a test. The last
-run of all took {minutes} minutes on
-{machine};
-`python -m benchmarks.page --only cutting` renews one section, so that sections may be of
-different runs, and of different states of the code.
+`make bench` writes this page; all figures are measured. Peers are measured in the same run. Only
+ratios carry over to other machines, and no benchmark is a test. The last complete
+run took {minutes} minutes on
+{machine}.
+`python -m benchmarks.page --only cutting` updates one section, so sections may come from
+different runs and different versions of the code.
 """
 
 
 def machine() -> str:
-    """Name the processor and the versions, and nothing that tells whose machine it is."""
+    """Name the processor and the versions, and nothing that identifies the machine."""
     model = platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():

@@ -1,11 +1,11 @@
-"""Lines that are shown while they are made, and kept for the page."""
+"""Prints lines while a benchmark runs, and collects them for the page."""
 
 import subprocess
 import sys
 
 
 def printed_by(module: str, *arguments: str) -> str:
-    """Run a benchmark in a process of its own; show what it prints, and return it."""
+    """Run a benchmark in a separate process; print its output and return it."""
     lines = []
     command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

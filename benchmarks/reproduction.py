@@ -1,4 +1,4 @@
-"""Holds every printed figure against what our code gives, and writes docs/reproduction.md.
+"""Compares every printed figure with our own, and writes docs/reproduction.md.
 
 Run it with ``MICRORELEASE_BENCHMARK_DATA`` naming the folder of the benchmark sets:
 ``python -m benchmarks.reproduction``. It takes about two minutes.
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def compose() -> tuple[str, str]:
-    """Compute everything and put the page together."""
+    """Compute all figures and compose the page."""
     rows = [row for row in printed("paper_il.csv") if row["method"] in REPRODUCED | OTHERS]
     agreeing = sum(agrees(row) for row in rows)
     impossible = sum(below_bound(row) for row in rows)
@@ -93,18 +93,18 @@ def _linked(dataset: str, k: str, reading: Reading) -> float:
 
 
 def ours(row: dict[str, str]) -> list[float]:
-    """Measure a printed cell under every reading that may have given it, the default first."""
+    """Compute a printed cell under every possible reading, the default first."""
     return [loss(row["dataset"], int(row["k"]), reading) for reading in readings_of(row)]
 
 
 def agrees(row: dict[str, str]) -> bool:
-    """Tell whether a reading gives a printed figure at its printed precision."""
+    """Check whether a reading gives a printed figure at its printed precision."""
     text = f"{float(row['il']):.2f}" if row["method"] in CLIPPED else row["il"]
     return any(as_printed(value, text) for value in ours(row))
 
 
 def below_bound(row: dict[str, str]) -> bool:
-    """Tell whether a printed figure lies below what any partition must lose."""
+    """Check whether a printed figure lies below the lower bound of any partition."""
     return float(row["il"]) < max(_bounds(row["dataset"])[row["k"]])
 
 
@@ -148,7 +148,7 @@ def _cell(row: dict[str, str]) -> str:
 
 
 def _integers() -> list[str]:
-    """Hold the integers of the paper on IMHMI against ours."""
+    """Compare the integers of the paper on IMHMI with ours."""
     lines = [INTEGERS]
     for name in DATASETS:
         lines += [
@@ -176,8 +176,8 @@ INTEGERS = """
 ## The integers of IMHMI
 
 MOR20, Table 3: SSE of z-scores times 100, rounded, cut along four paths with integer averages. A cell agrees (✓) if
-both of its integers do, that of IMHMI, which is shown, and that of IMHM, the cut for real averages with those
-rounded afterwards. The paper does not say which tour it took; ours is our own, and loses less."""
+both of its integers agree: that of IMHMI, which is shown, and that of IMHM, the cut for real averages, which are
+rounded afterwards. The paper does not specify its tour; we use our own, which loses less."""
 
 
 def _everything() -> list[str]:
@@ -188,13 +188,14 @@ def _everything() -> list[str]:
             "| reading | command | " + " | ".join(f"*k* = {k}" for k in GROUP_SIZES) + " |",
             "|---|---|" + "---|" * len(GROUP_SIZES),
         ]
-        for reading, one in (READINGS | UNMEASURED).items():
-            if one.ten_attributes and name != "eia":
+        for label, reading in (READINGS | UNMEASURED).items():
+            if reading.ten_attributes and name != "eia":
                 continue
             shown = " | ".join(
-                f"{loss(name, int(k), one):.4f} / {_linked(name, k, one):.3f}" for k in GROUP_SIZES
+                f"{loss(name, int(k), reading):.4f} / {_linked(name, k, reading):.3f}"
+                for k in GROUP_SIZES
             )
-            lines.append(f"| {reading} | {_command(one)} | {shown} |")
+            lines.append(f"| {label} | {_command(reading)} | {shown} |")
     return lines
 
 
@@ -207,60 +208,60 @@ def _command(reading: Reading) -> str:
 
 INTRODUCTION = """# Reproduction
 
-What five papers print, beside what this code gives. Written by `python -m benchmarks.reproduction`; the
-figures in the tables are computed, none is typed in. {tally}.
+The figures that five papers print, compared with the figures of this code. `python -m benchmarks.reproduction` writes
+this page; all our figures are computed. {tally}.
 
 IL in per cent on standardised data (z-scores with *n* − 1, IL = 100 SSE / SST), ties to the lowest row.
-A figure agrees (✓) if it is the print at its printed precision, rounded or cut off; where a paper leaves a
-choice open, if one of the readings listed at the end is. Where it does not (≠), the nearest of ours stands
-beside it. A print below the proven lower bound is impossible (✗): no partition into groups of at least *k*
+A figure agrees (✓) if ours equals the print at its printed precision, rounded or truncated; if a paper leaves a
+choice open, one of the readings listed at the end must agree. If none agrees (≠), our closest figure is shown
+as well. A print below the proven lower bound is impossible (✗): no partition into groups of at least *k*
 can lose so little, whatever the method.
 
 The papers: MKM12 on Multi-DSort, which quotes its competitors from elsewhere; CPD13 on CV-MDAV; DB13 on DBM;
-[KWZ10] on Pairwise-Systematic, whose tables are missing from our copy; and MOR20 on IMHMI, whose tables have a
-section of their own. EIA is UTILITYID and the ten REVENUE and SALES columns; the figures of TFRP are of those
-ten only."""
+[KWZ10] on Pairwise-Systematic, whose tables are missing from our copy; and MOR20 on IMHMI, whose tables have
+their own section. EIA is UTILITYID and the ten REVENUE and SALES columns; the figures of TFRP use only those
+ten."""
 
 MISPRINTED = """
-## Prints that are wrong
+## Wrong prints
 
-Found by computing them. In the tests each of these is expected to fail, strictly:
+These prints were found to be wrong by computing them. In the tests, each is a strict expected failure:
 """
 
 CLAIMS = """
-## Claims that cannot be
+## Impossible claims
 
-**Multi-DSort** prints figures below a proven lower bound in seven of its twelve cells. What produced them is
+**Multi-DSort** prints figures below a proven lower bound in seven of its twelve cells. The cause is
 known. The data were not standardised, ranks were computed once, and the result was compared with figures of
-other methods on standardised data: run so, all four Census figures come out to four decimals, and Tarragona
+other methods on standardised data: this procedure gives all four Census figures to four decimals, and Tarragona
 at *k* = 3; the others also need groups smaller than *k*, or records left out of the sum. On the same raw data
 plain MDAV loses less. As described and on standardised data, Multi-DSort loses more than MDAV.
 
-**DBM** prints figures for Tarragona that lie below a proven lower bound at every *k*. What produced them is
-known, too: the records that DBSCAN calls noise, three to seven that hold up to half of the variance, were left
-out of the sum of squares and kept in the total. The paper's text says that noise joins the nearest cluster;
-done so, DBM gives about what MDAV gives. The radius Eps, which the paper leaves open, is read off the curve of
-*k*-distances here.
+**DBM** prints figures for Tarragona that lie below a proven lower bound at every *k*. The cause is
+also known: the records that DBSCAN classifies as noise, three to seven with up to half of the variance, were left
+out of the sum of squares but kept in the total. According to the text of the paper, noise joins the nearest cluster;
+DBM then gives about the same figures as MDAV. The paper does not specify the radius Eps; here it is taken from the
+curve of *k*-distances.
 
-**Pairwise-Systematic** is said to lose less than half of what any other method loses on any of the three sets.
+**Pairwise-Systematic** is said to lose less than half as much as any other method on all three sets.
 The tables are missing from our copy; the claim is below the lower bounds above. On data that are not
-standardised the method shows such numbers, which makes that a likely cause: a conjecture, not a finding.
+standardised the method gives such numbers, so this is a likely cause: a conjecture, not a finding.
 
 **CV-MDAV** is not reproduced: about 4,100 readings of its pseudo-code were tried, and the best gives five of
 twelve figures. Its DLD figures are not reproduced either, and three are impossible: at most two records of a
-group can be linked, so that DLD is at most 200 ⌊*n*/*k*⌋ / *n* per cent.
+group can be linked, so DLD is at most 200 ⌊*n*/*k*⌋ / *n* per cent.
 
-**NPN-MHM, MDAV-MHM, CBFS-MHM and MD-MHM** are not reproduced: several orders were tried for each, and where a
-figure agrees, cutting mostly changed nothing. The order of MD-MHM takes the higher of two seeds first.
+**NPN-MHM, MDAV-MHM, CBFS-MHM and MD-MHM** are not reproduced: several orders were tried for each, and in most
+cases where a figure agrees, cutting changed nothing. The order of MD-MHM takes the higher of two seeds first.
 
-**V-MDAV** seems to be printed with another gamma in every cell; **CBFS** comes within about one per cent of its
-prints but meets none; of **mu-Approx** we know only short descriptions."""
+**V-MDAV** seems to be printed with a different gamma in every cell; **CBFS** comes within about one per cent of its
+prints but matches none; for **mu-Approx** we have only short descriptions."""
 
 EVERYTHING = """
-## Everything we can run
+## All readings
 
-IL / DLD in per cent for every reading, with the method and options that give it. DLD is the expected value
-where originals tie."""
+IL / DLD in per cent for every reading, with its method and options. If originals tie, DLD is the expected
+value."""
 
 if __name__ == "__main__":
     sys.exit(main())

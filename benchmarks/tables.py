@@ -1,9 +1,9 @@
-"""Tables of any length and three kinds, with ten attributes, for measuring time; and awkward ones.
+"""Tables for benchmarks: three kinds of any length with ten attributes, and awkward ones.
 
 ``heavy_tailed`` is the built-in example, ``quantised`` is bounded and in whole numbers, with the
 dependences of terrain (elevation, slope, aspect, distances, light on the slopes), as in the
-literature's largest set, Forest Cover; ``independent`` is normal, which no index likes. ``awkward``
-tables are those on which a tree could lose most against measuring all records.
+literature's largest set, Forest Cover; ``independent`` is normal, the hardest case for an index.
+``awkward`` tables are those on which a tree could be slowest compared with brute force.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Every rule a release must satisfy: of the request, the input, the output, the bytes on disk."""
+"""Every rule that a release must satisfy: rules for specs, tables, measures and published files."""
 
 from expectations import privacy
 

@@ -1,4 +1,4 @@
-"""One word for the whole content of a table."""
+"""Digests of the content of a table."""
 
 import hashlib
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 
 def digest_of(frame: pd.DataFrame) -> str:
-    """Digest names, values and row order of a table; it never leaves the process."""
+    """Compute a digest of names, values and row order; it never leaves the process."""
     digest = hashlib.sha256()
     for name in frame.columns:
         digest.update(f"{name}:{frame[name].dtype}:".encode())

@@ -108,7 +108,7 @@ class ReviewFacts(BaseModel):
 
 
 class Record(BaseModel):
-    """What is known of an attempt so far; parts that it has not come to are missing."""
+    """The facts of an attempt so far; parts that it has not reached are missing."""
 
     model_config = TYPED
 
@@ -200,9 +200,9 @@ class Manifest(Record):
 
     @property
     def sealed_spec(self) -> SealedSpec:
-        """Which release the files of a candidate are, and where they are to appear.
+        """The release of a candidate, and the place of its files.
 
-        The rest of its spec was judged by the version that sealed it, and is not judged again.
+        The version that sealed the candidate checked the rest of its spec; it is not checked again.
         """
         return SealedSpec(
             ReleaseSection.model_validate(self.spec["release"]),

@@ -1,4 +1,4 @@
-"""Numbers in text and in columns: one grammar, read exactly or not at all.
+"""Reads numbers in text and columns: one grammar, exactly or not at all.
 
 A column is an Arrow array. A missing cell is not a number.
 """
@@ -20,7 +20,7 @@ MANTISSA = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 INFINITY = r"(?i:inf(?:inity)?)"
 NUMBER = rf"^\s*[+-]?(?:{MANTISSA}{EXPONENT}|{INFINITY})\s*$"
-"""The grammar: text that is a number. Infinity is one, so that a rule of its own can refuse it."""
+"""The grammar of numbers. It includes infinity, so that a separate rule can refuse it."""
 
 SPACES = r"\s"
 PLUS = r"^\+"
@@ -30,17 +30,17 @@ LARGE_EXPONENT = r"[eE][+-]?[0-9]{3}"
 CHANGED_BY_READING = "|".join(
     (SPACES, PLUS, LEADING_ZEROS, BARE_POINT, LARGE_EXPONENT, INFINITY),
 )
-"""The parts of a number that may be lost when it is read and written again: '007' is a code."""
+"""Parts of a number that may be lost when it is read and written: '007' may be a code."""
 
 WHOLE = r"^-?[0-9]{1,18}$"
-"""Whole numbers that certainly have 64 bits or fewer."""
+"""Whole numbers that certainly fit into 64 bits."""
 
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_REAL = 2.0**53
-"""Below this, every whole number is a 64-bit real number."""
+"""Below this, 64-bit real numbers represent every whole number exactly."""
 
 CERTAIN_DIGITS = 15
-"""Numbers of so many significant digits stay the same when they are read as real numbers."""
+"""Numbers with at most this many significant digits keep their value as real numbers."""
 
 MOST_PLACES = 15
 
@@ -65,7 +65,7 @@ def is_finite(column: Column) -> Mask:
 def is_whole(column: Column) -> Mask:
     """Mark the cells that are exactly a whole number of at most 64 bits.
 
-    A real number of 2**53 or more is not one of them: it may stand for several whole numbers.
+    A real number of 2**53 or more is not marked: it may represent several whole numbers.
     """
     return _integers(_plain(column))[1]
 
@@ -73,8 +73,8 @@ def is_whole(column: Column) -> Mask:
 def is_exact(column: Column) -> Mask:
     """Mark the cells that keep their value as real numbers: all but large ones with many digits.
 
-    Fractions are rounded to the 15 digits that every real number keeps, which no measurement
-    exceeds. A number beyond 2**53 with more digits may be a code, and must not change.
+    Fractions are rounded to the 15 digits that every real number keeps, and no measurement has
+    more. A number of 2**53 or more with more digits may be a code and must not change.
     """
     exact = np.ones(len(column), dtype=bool)
     if pa.types.is_floating(column.type):
@@ -96,13 +96,13 @@ def has_places(column: Column, places: int) -> Mask:
 
 
 def places_of(column: Column) -> int | None:
-    """Count the decimals of a column of finite numbers: the most that any cell is written with.
+    """Count the decimals of a column of finite numbers: the largest count of any cell.
 
     Returns
     -------
     int or None
-        None if the count would mean nothing: a cell has more digits than every real number keeps,
-        or more than 15 decimals.
+        None if the count would be meaningless: a cell has more digits than every real number
+        keeps, or more than 15 decimals.
 
     Examples
     --------
@@ -142,13 +142,13 @@ def to_integers(column: Column) -> Integers:
 
 
 def lossless(text: Column) -> Column | None:
-    """Read text as numbers if each cell stays as it is written.
+    """Read text as numbers if no cell changes.
 
     Returns
     -------
     pyarrow.Array, pyarrow.ChunkedArray or None
-        Whole or real numbers. None if any cell is not a number, or would change: '007', '+5' and
-        numbers of too many digits must stay text.
+        Whole or real numbers. None if any cell is not a number or would change: '007', '+5' and
+        numbers with too many digits must stay text.
 
     Examples
     --------
@@ -158,8 +158,8 @@ def lossless(text: Column) -> Column | None:
     True
     """
     changed = pc.match_substring_regex(text, CHANGED_BY_READING)
-    kept = pc.and_not(pc.match_substring_regex(text, NUMBER), changed)
-    if text.null_count == len(text) or not _all(kept):
+    unchanged = pc.and_not(pc.match_substring_regex(text, NUMBER), changed)
+    if text.null_count == len(text) or not _all(unchanged):
         return None
     # a whole number has no negative zero
     whole = pc.and_not(pc.match_substring_regex(text, WHOLE), pc.equal(text, "-0"))
@@ -188,7 +188,7 @@ def _integers(values: pa.Array) -> tuple[Integers, Mask]:
 
 
 def _written_integers(values: pa.Array) -> tuple[Integers, Mask]:
-    """Read whole numbers that are written in digits, in any form of the grammar."""
+    """Read whole numbers from text or decimals, in any form of the grammar."""
     text = _written(values)
     bare = pc.replace_substring_regex(text, r"\.0*$", "")
     plain = pc.fill_null(pc.match_substring_regex(bare, WHOLE), False)
@@ -205,35 +205,35 @@ def _whole(text: str) -> int | None:
     """Read a finite number as a whole one of 64 bits, if it is one."""
     try:
         number = Decimal(text)
-    except InvalidOperation:  # the exponent is out of all bounds
+    except InvalidOperation:  # the exponent is too large
         return None
     if number and number.adjusted() >= len(str(LARGEST_INTEGER)):
-        return None  # before it is written out: an exponent may ask for gigabytes
+        return None  # writing out a large exponent could take gigabytes
     whole = int(number)
     return whole if whole == number and -LARGEST_INTEGER - 1 <= whole <= LARGEST_INTEGER else None
 
 
 def _significant_digits(text: Column) -> Column:
-    """Count the digits of numbers without spaces and plus sign, from the first that is not 0."""
+    """Count the digits from the first that is not 0, in numbers without spaces and plus sign."""
     return pc.utf8_length(pc.replace_substring_regex(text, r"[eE].*$|^-?0*\.?0*|\.", ""))
 
 
 def _written(values: pa.Array) -> pa.Array:
-    """Write cells as they stand in a file, or as shortly as they can be written."""
+    """Write cells as text: as they are in a file, or in the shortest form."""
     trimmed = pc.utf8_trim_whitespace(pc.cast(values, pa.string()))
     # the parser of numbers accepts no leading plus
     return pc.replace_substring_regex(trimmed, PLUS, "")
 
 
 def _plain(column: Column) -> pa.Array:
-    """Give a column as one array of a type that every function here takes."""
+    """Convert a column to one array of a type that all functions here accept."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     wider = {pa.large_string(): pa.string(), pa.float16(): pa.float32()}
     return array.cast(wider[array.type]) if array.type in wider else array
 
 
 def _all(array: Any) -> bool:
-    """Tell whether all cells that are not missing are true."""
+    """Check whether all cells that are not missing are true."""
     return bool(pc.all(array).as_py())
 
 

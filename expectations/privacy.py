@@ -1,4 +1,4 @@
-"""Nothing phones home, and nothing confidential is kept, however the product is started."""
+"""Settings that turn off telemetry and stored results, however the product is started."""
 
 import os
 
@@ -9,16 +9,16 @@ SETTINGS = {
     "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
     "PREFECT_LOGGING_LOG_PRINTS": "false",
-    # no setting may pickle the inputs or outputs of a stage to disk
+    # Prefect must never pickle the inputs or outputs of a stage to disk
     "PREFECT_TASKS_DEFAULT_PERSIST_RESULT": "false",
     "PREFECT_FLOWS_DEFAULT_PERSIST_RESULT": "false",
 }
 
 
 def enforce() -> None:
-    """Put the settings in the environment, whatever was there before.
+    """Put the settings in the environment, and override any earlier values.
 
-    Prefect and Great Expectations read them when they are imported, so this runs first: both are
-    only ever imported from packages that import this one. Child processes inherit them.
+    Prefect and Great Expectations read them on import, so this must run first: both are imported
+    only from packages that import this module. Child processes inherit the settings.
     """
     os.environ.update(SETTINGS)

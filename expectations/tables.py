@@ -1,4 +1,4 @@
-"""Tables of the algorithms from and to Arrow."""
+"""Converts tables of the algorithms from and to Arrow."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,11 @@ from expectations.suites.kinds import kind_of
 
 
 def table_from_arrow(source: pa.Table, columns: ColumnsSection) -> Table:
-    """Give the columns of a checked source the kinds and roles that the spec declares."""
-    keys = [kind_of(one).read(one, source[one.name]) for one in columns.attributes]
+    """Convert a checked source to a table with the kinds and roles that the spec declares."""
+    keys = [
+        kind_of(attribute).read(attribute, source[attribute.name])
+        for attribute in columns.attributes
+    ]
     return Table(
         attributes=tuple(attribute for attribute, _ in keys),
         keys=tuple(values for _, values in keys),
@@ -25,7 +28,7 @@ def table_from_arrow(source: pa.Table, columns: ColumnsSection) -> Table:
 
 
 def arrow_of(table: Table, names: Sequence[str]) -> pa.Table:
-    """Give columns of a table as files hold them, in the order of ``names``."""
+    """Convert columns of a table to the form of published files, in the order of ``names``."""
     keys = {
         attribute.name: pa.array(attribute.write(values))
         for attribute, values in zip(table.attributes, table.keys, strict=True)
@@ -34,13 +37,13 @@ def arrow_of(table: Table, names: Sequence[str]) -> pa.Table:
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:
-    """Give an Arrow table as Great Expectations reads it, types kept."""
+    """Convert an Arrow table to the form that Great Expectations reads, with the same types."""
     frame: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
     return frame
 
 
 def read_codes(column: pa.ChunkedArray) -> Codes:
-    """Give each distinct value of a column a number, in their order; missing is one of them.
+    """Assign numbers to the distinct values of a column in their order; missing is one of them.
 
     Examples
     --------
@@ -53,9 +56,9 @@ def read_codes(column: pa.ChunkedArray) -> Codes:
 
 
 def read_persons(identifiers: pa.Table) -> Integers:
-    """Give each record a token for its person: the number of its combination of identifiers.
+    """Compute a token for the person of each record: the number of its combination of identifiers.
 
-    Without identifiers, each record is taken for a person of its own.
+    Without identifiers, each record counts as a different person.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Releases of one dataset never overlap, and a run ends with the worker that started it."""
+"""Locks: releases of one dataset never overlap, and a run ends with its worker."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from tasks.store.disk import make_folder, try_lock
 from tasks.store.register import Register
 
 PATIENCE = 60.0
-"""Seconds that a run waits for another one of the same dataset."""
+"""Seconds that a run waits for another run of the same dataset."""
 LEASE = 60.0
 """Seconds after which the server takes back the slot of a run that no longer renews it."""
 
@@ -27,15 +27,16 @@ LEASE = 60.0
 def alone(dataset: str, register: Path) -> Iterator[None]:
     """Lock a dataset against other releases of it, until this one is published or sealed.
 
-    A run that waits for its reviewer locks its candidate only, see `deciding`.
+    A run that waits for its reviewer locks only its candidate, see `deciding`.
 
-    A lock on a file beside the register excludes all processes that share the file system, with or
-    without a Prefect server, and ends with its process. A limit on the server excludes other hosts.
+    A lock file beside the register excludes all processes on the same file system, with or without
+    a Prefect server; it is released when the process ends. A concurrency limit on the server
+    excludes other hosts.
 
     Raises
     ------
     RefusedError
-        If another release has not ended within a minute.
+        If another release does not end in time.
     """
     locks = Register(register).locks
     make_folder(locks, "register_folder")
@@ -65,22 +66,22 @@ def alone(dataset: str, register: Path) -> Iterator[None]:
 
 def _under_way(dataset: str) -> RefusedError:
     return RefusedError(
-        f"two releases of {dataset} must not overlap; another one is under way: let it end, then "
-        "run again"
+        f"two releases of {dataset} must not overlap; another release is running: wait for it to "
+        "end, then run again"
     )
 
 
 @contextmanager
 def deciding(register: Path, candidate: str) -> Iterator[None]:
-    """Lock a sealed candidate against anyone else who would decide on it.
+    """Lock a sealed candidate so that nobody else can decide on it.
 
-    Other candidates, also of the same dataset, can be decided on in the meantime: the lock of the
-    register admits one publication at a time, and each checks again what is public by then.
+    Other candidates, even of the same dataset, can be decided on in the meantime: the lock of the
+    register allows one publication at a time, and each publication checks again what is public.
 
     Raises
     ------
     RefusedError
-        If another process has locked it, such as a run that waits for its reviewer.
+        If another process holds the lock, such as a run that waits for its reviewer.
     """
     locks = Register(register).locks
     make_folder(locks, "register_folder")

@@ -1,4 +1,4 @@
-"""Verifies again what was published, from the files alone."""
+"""Verifies published releases again, from their files alone."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Writes the built-in example: quarterly tables and a spec that is ready to run."""
+"""Writes the built-in example: quarterly tables and a spec for them."""
 
 import io
 from pathlib import Path

@@ -27,7 +27,7 @@ PAUSES = (0.0, 2.0, 10.0)
 
 @flow(name="notify", flow_run_name="notify-{flow_run_id}", persist_result=False, log_prints=False)
 def notify(flow_run_id: UUID) -> None:
-    """Notify people of a run that did not succeed, unless that was done before.
+    """Notify people of a run that did not succeed, unless they were notified before.
 
     Args:
         flow_run_id: the run.
@@ -48,9 +48,9 @@ def tell_of(flow: Flow[..., Any], flow_run: FlowRun, state: State) -> None:  # n
 
 
 def tell(run: FlowRun, state: State) -> bool:
-    """Put a message in the outbox and send it; return whether it was the first for the run.
+    """Put a message in the outbox and send it; return whether it is the first for the run.
 
-    Without an outbox nobody is notified: a person who runs a release by hand sees how it ends. A
+    Without an outbox nobody is notified: a person who runs a release by hand sees the result. A
     message that could not be sent stays in the outbox under another name.
 
     Raises
@@ -103,6 +103,6 @@ def _send(name: str, body: str, subject: str) -> None:
         else:
             return
     raise StorageError(
-        f"{name!r} must take notifications; it failed {len(PAUSES)} times ({fault}): see "
+        f"{name!r} must accept notifications; it failed {len(PAUSES)} times ({fault}): see "
         "docs/operating.md"
     )

@@ -1,4 +1,4 @@
-"""The names under which the Prefect UI shows how runs ended."""
+"""Names of the states in which runs end, as the Prefect UI shows them."""
 
 from algorithms.errors import (
     ContractError,

@@ -1,4 +1,4 @@
-"""Measures what the table lost, and what an attacker could still link."""
+"""Measures the information loss and the remaining disclosure risk."""
 
 from collections.abc import Collection
 
@@ -14,6 +14,6 @@ from tasks.stage import stage
 def evaluate(
     masked: Masked, spec: ReleaseSpec, measures: Collection[str] | None = None
 ) -> Evaluation:
-    """Compare the values that would be published, after rounding, with the original ones."""
+    """Compare the rounded values that would be published with the originals."""
     files = Comparison(masked.original, masked)
     return evaluation.evaluate(files, measures, spec.evaluation.model_dump())

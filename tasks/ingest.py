@@ -21,12 +21,12 @@ FAULTS_OF_THE_PATH = {
     errno.ELOOP,
     errno.ENAMETOOLONG,
 }
-"""All other faults of reading may pass, and are worth another try."""
+"""Errors of the path; all other errors may be temporary and are retried."""
 
 
 @stage(name="ingest", retries=2)
 def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
-    """Read the file that the spec names, once, and fingerprint the bytes that were read."""
+    """Read the source file once, and compute the checksum of the bytes that were read."""
     path = spec.source.path
     content = _content(path)
     table = read_table(content, spec)

@@ -14,7 +14,7 @@ from tasks.stage import stage
 
 @dataclass(frozen=True)
 class Judgement:
-    """Permission to publish, and the rules that were checked for it."""
+    """The permission to publish, and the results of all rules."""
 
     approval: Approval
     findings: tuple[Finding, ...]
@@ -22,7 +22,7 @@ class Judgement:
 
 @stage(name="judge")
 def judge(masked: Masked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
-    """Refuse a table that failed a verdict; then check it against the output suite."""
+    """Refuse a table that fails a limit; then check it against the output suite."""
     from expectations.suites.output_suite import output_suite
 
     frame = frame_of(arrow_of(masked.published, spec.columns.published))

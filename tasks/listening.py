@@ -1,4 +1,4 @@
-"""Reports how far a run is to whoever listens in this process."""
+"""Reports the progress of a run to listeners in this process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Hears how far a run is; a subclass overrides the reports that it wants.
+    """Receives the progress of a run; a subclass overrides the callbacks that it needs.
 
-    Reports of cells come from several threads.
+    Several threads may report cells at the same time.
     """
 
     def stage_started(self, name: str) -> None:
-        """Hear that a stage has started."""
+        """Receive the start of a stage."""
 
     def stage_ended(self, name: str, seconds: float) -> None:
-        """Hear that a stage has succeeded, and how long it took."""
+        """Receive the success of a stage, and its duration."""
 
     def searched(self, share: float) -> None:
-        """Hear which share of its budget a search has spent."""
+        """Receive the share of its budget that a search has spent."""
 
     def cell_measured(self, cell: "Cell", total: int) -> None:
-        """Hear of one choice that was tried, and how many there are."""
+        """Receive one choice that was tried, and the number of all choices."""
 
 
 class _Both(Listener):
@@ -55,13 +55,13 @@ _listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
 
 
 def listener() -> Listener:
-    """Give the listener of this context; without one, reports go nowhere."""
+    """Return the listener of this context; by default one that ignores all reports."""
     return _listener.get() or Listener()
 
 
 @contextmanager
 def listening(added: Listener) -> Iterator[None]:
-    """Let a listener hear of everything in this context, beside those that listen already.
+    """Add a listener to this context; earlier listeners stay.
 
     Tasks that Prefect runs in other threads inherit the context.
     """

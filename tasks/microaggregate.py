@@ -14,8 +14,8 @@ from tasks.stage import stage
 @stage(name="microaggregate")
 def microaggregate(table: Table, plan: Plan, paths: Sequence[Order | None]) -> tuple[Grouping, ...]:
     """Group the records of each block with the method of the plan."""
-    return masking.group(table, plan, paths, _tell)
+    return masking.group(table, plan, paths, _report)
 
 
-def _tell(_iterations: int, share: float) -> None:
+def _report(_iterations: int, share: float) -> None:
     listener().searched(share)

@@ -1,4 +1,4 @@
-"""Puts the records on a path, for the methods that cut one."""
+"""Orders the records along a path, for methods that cut a path."""
 
 from algorithms import masking
 from algorithms.masking import Plan
@@ -9,5 +9,5 @@ from tasks.stage import stage
 
 @stage(name="order")
 def order(table: Table, plan: Plan) -> tuple[Order | None, ...]:
-    """Find the path that the plan names through each block, if it names one."""
+    """Compute the path through each block, if the plan names an ordering."""
     return masking.paths(table, plan)

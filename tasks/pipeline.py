@@ -1,4 +1,4 @@
-"""The one pipeline from a checked table to its measures: releases, maps and tests all call it."""
+"""The pipeline from a checked table to its measures, for releases, explorations and tests."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -30,14 +30,14 @@ def plainly(stage: Any, *arguments: Any) -> Any:
 def mask_and_measure(
     table: Table, spec: ReleaseSpec, call: Call, measures: Collection[str] | None = None
 ) -> tuple[Masked, Evaluation]:
-    """Mask a table as its spec asks, and measure what came of it.
+    """Mask a table by its spec, and measure the result.
 
     Parameters
     ----------
     table : Table
-        Records that fit the spec.
+        Records that satisfy the input suites.
     spec : ReleaseSpec
-        The request.
+        The spec of the release.
     call : callable
         How stages are called: `as_task` or `plainly`.
     measures : collection of str, optional

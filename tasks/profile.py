@@ -1,4 +1,4 @@
-"""Summarises the table before and after for pictures that show no record."""
+"""Summarises the table before and after masking, for pictures that show no record."""
 
 from algorithms import profile as profiles
 from algorithms.comparison import Comparison
@@ -9,5 +9,5 @@ from tasks.stage import stage
 
 @stage(name="profile")
 def profile(masked: Masked) -> Profile:
-    """Reduce both to averages over at least k records, which is all that a report may draw."""
+    """Reduce both tables to averages over at least k records; a report may draw nothing else."""
     return profiles.profile(Comparison(masked.original, masked))

@@ -1,4 +1,4 @@
-"""The public files of a release: made in memory, staged, and verified from there."""
+"""Creates the public files of a release in memory, stages them and verifies the staged files."""
 
 import io
 import json
@@ -35,7 +35,7 @@ from tasks.store.public_folder import Places, Prepared, stage_files
 def prepare(
     masked: Table, approval: Approval, spec: ReleaseSpec, attempt: str, places: Places
 ) -> Prepared:
-    """Write the public files into the staging folder, and verify them from there."""
+    """Write the public files to the staging folder, and verify them there."""
     table = canonical(arrow_of(masked, spec.columns.published))
     content = _encoded(table, masked.attributes, approval, spec)
     prepared = stage_files(content, attempt, places)
@@ -44,7 +44,7 @@ def prepare(
 
 
 def canonical(table: pa.Table) -> pa.Table:
-    """Sort the rows by their published content, so that the order reveals nothing of the source."""
+    """Sort rows by their published content, so that their order reveals nothing else."""
     return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
@@ -75,7 +75,7 @@ def describe(
 ) -> dict[str, Any]:
     """Describe the release as a Frictionless data package.
 
-    It holds nothing that differs from run to run: the same release gives the same bytes.
+    It contains nothing that differs between runs, so the same release gives the same bytes.
     """
     schema = {
         "fields": [
@@ -104,7 +104,7 @@ def describe(
             ("data-parquet", PARQUET, "application/vnd.apache.parquet"),
         )
     ]
-    release, how, measured = spec.release, spec.microaggregation, approval.evaluation
+    release, section, evaluation = spec.release, spec.microaggregation, approval.evaluation
     return {
         "profile": "tabular-data-package",
         "name": release.name,
@@ -117,35 +117,35 @@ def describe(
             "period": release.period,
             "revision": release.revision,
             "rows": table.num_rows,
-            "k": how.k,
-            "method": how.method,
-            "ordering": how.ordering,
-            "ordering_options": how.ordering_options,
-            "options": how.options,
-            "recut": how.recut,
-            "refine": how.refine,
-            "each_column": how.each_column,
+            "k": section.k,
+            "method": section.method,
+            "ordering": section.ordering,
+            "ordering_options": section.ordering_options,
+            "options": section.options,
+            "recut": section.recut,
+            "refine": section.refine,
+            "each_column": section.each_column,
             "integers": list(spec.columns.integers),
             "decimals": spec.columns.decimals | _decimals(attributes),
-            "groups": measured.groups,
+            "groups": evaluation.groups,
             "measures": {
-                name: measured.measures[name]
+                name: evaluation.measures[name]
                 for name, measure in MEASURES.items()
-                if name in measured.measures and not measure.needs_original
+                if name in evaluation.measures and not measure.needs_original
             },
-            "il_percent": measured.measures["il"],
-            "il_rounding_percent": measured.measures["rounding"],
-            "dld_percent": measured.measures["dld"],
+            "il_percent": evaluation.measures["il"],
+            "il_rounding_percent": evaluation.measures["rounding"],
+            "dld_percent": evaluation.measures["dld"],
         },
     }
 
 
 def _decimals(attributes: Sequence[Attribute]) -> dict[str, int]:
-    """Tell with how many decimals numbers are published that are not whole."""
+    """Give the number of decimals of each rounded column that is not whole."""
     return {
-        one.name: one.places
-        for one in attributes
-        if isinstance(one, Number) and not one.whole and one.places is not None
+        attribute.name: attribute.places
+        for attribute in attributes
+        if isinstance(attribute, Number) and not attribute.whole and attribute.places is not None
     }
 
 
@@ -157,7 +157,7 @@ def _readme(package: dict[str, Any], spec: ReleaseSpec) -> str:
 
 
 def _compare(verified: Verification, table: pa.Table, spec: ReleaseSpec) -> None:
-    """Check that the files read back from disk hold the table that was to be written."""
+    """Check that the files read back from disk hold the intended table."""
     agrees = (
         verified.table.equals(table)
         and verified.columns == spec.columns.published
@@ -165,4 +165,6 @@ def _compare(verified: Verification, table: pa.Table, spec: ReleaseSpec) -> None
         and verified.k_claimed == spec.microaggregation.k
     )
     if not agrees:
-        raise ContractError("the files read back from disk are not those that were to be written")
+        raise ContractError(
+            "the files read back from disk must hold the approved table; they do not"
+        )

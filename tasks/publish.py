@@ -171,7 +171,7 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publish
 
 
 def rejection(decision: Decision) -> str:
-    """Say in a sentence that a candidate was rejected."""
+    """Describe the rejection of a candidate in a sentence."""
     reason = f": {decision.reason}" if decision.reason else " without a reason"
     return f"rejected by {decision.reviewer}{reason}"
 

@@ -1,4 +1,4 @@
-"""Makes the table that would be published."""
+"""Computes the table that would be published."""
 
 from algorithms import masking
 from algorithms.masked import Grouping, Masked
@@ -8,8 +8,8 @@ from tasks.stage import stage
 
 @stage(name="round_integers")
 def round_integers(table: Table, groupings: tuple[Grouping, ...]) -> Masked:
-    """Represent each group once: averages are rounded as they will be published.
+    """Replace key values by the averages of their groups, rounded for publication.
 
-    All other columns stay as they are; rows keep their order.
+    All other columns are unchanged; rows keep their order.
     """
     return masking.represent(table, groupings)

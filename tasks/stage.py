@@ -1,4 +1,4 @@
-"""The decorator every stage wears."""
+"""The decorator of all stages."""
 
 import functools
 import time
@@ -23,7 +23,7 @@ RELEASE_STAGES = (
 STAGES = (*RELEASE_STAGES, "try", "verify")
 """All stages: those of a release, of an exploration and of an audit."""
 
-# By default Prefect hashes every input, and one setting more would pickle microdata to disk.
+# By default Prefect hashes every input, and with one more setting it pickles microdata to disk.
 CONFIDENTIAL: dict[str, Any] = {
     "persist_result": False,
     "cache_policy": NO_CACHE,
@@ -34,24 +34,24 @@ CONFIDENTIAL: dict[str, Any] = {
 def stage(
     name: str, *, retries: int = 0
 ) -> Callable[[Callable[Parameters, Result]], Task[Parameters, Result]]:
-    """Make a Prefect task of a function that handles microdata.
+    """Turn a function that handles microdata into a Prefect task.
 
-    Nothing it takes or returns is persisted or hashed. An exception that is not one of ours is
-    reduced to stage, type and place, for its text may quote a cell, and Prefect writes the text of
-    an exception to its database, its logs and the disk.
+    Its arguments and results are never persisted or hashed. An exception that is not a
+    `ReleaseError` is reduced to stage, type and place: its text may quote a cell, and Prefect
+    writes the text of an exception to its database, its logs and the disk.
 
     Parameters
     ----------
     name : str
         One of `STAGES`, as shown in the UI.
     retries : int
-        How often to try again when a file could not be read or written. Nothing else is retried:
-        arithmetic that failed once fails again.
+        Number of retries if a file cannot be read or written. Nothing else is retried: a
+        computation that failed once fails again.
 
     Raises
     ------
     ContractError
-        If there is no such stage.
+        If ``name`` is not in `STAGES`.
     """
     if name not in STAGES:
         raise ContractError(f"a stage must be listed in STAGES; {name!r} is not")
@@ -83,13 +83,13 @@ def announced(name: str, function: Callable[Parameters, Result]) -> Callable[Par
 
 
 def guarded(name: str, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let our own errors through and reduce all others to what may be shown."""
+    """Pass our own errors on, and reduce all others to the parts that may be shown."""
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
-        except Exception as error:  # whatever it is, its text must not escape
+        except Exception as error:  # its text must not leave this function
             shown = reduced(name, error)
         raise shown
 
@@ -97,9 +97,9 @@ def guarded(name: str, function: Callable[Parameters, Result]) -> Callable[Param
 
 
 def reduced(name: str, error: Exception) -> ReleaseError:
-    """Give our own error as it is, and of any other exception its type and place only."""
+    """Return our own error unchanged, and any other exception reduced to its type and place."""
     if isinstance(error, ReleaseError):
-        # its traceback and the exception that it was raised from hold frames full of microdata
+        # frames of its traceback and of its cause hold microdata
         error.__cause__ = error.__context__ = None
         return error.with_traceback(None)
     trace = error.__traceback__
@@ -111,7 +111,7 @@ def reduced(name: str, error: Exception) -> ReleaseError:
     if isinstance(error, OSError):
         return StorageError(
             f"{name} could not read or write a file: {error.strerror or type(error).__name__} at "
-            f"{place}; fix that and run again"
+            f"{place}; fix this and run again"
         )
     return ContractError(f"{name} failed: {type(error).__name__} at {place}")
 

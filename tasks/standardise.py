@@ -1,4 +1,4 @@
-"""Brings the key columns to one scale."""
+"""Standardises the key columns."""
 
 from algorithms.table import Embedding, Table
 from tasks.stage import stage
@@ -6,5 +6,5 @@ from tasks.stage import stage
 
 @stage(name="standardise")
 def standardise(table: Table) -> Embedding:
-    """Embed each key column in coordinates of its own scale; the table keeps them."""
+    """Compute the standardised coordinates of all key columns; the table caches them."""
     return table.embedding

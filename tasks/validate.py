@@ -1,4 +1,4 @@
-"""Checks the table that was read, and gives its columns their declared kinds."""
+"""Checks the source, and converts its columns to their declared kinds."""
 
 import pyarrow as pa
 
@@ -13,14 +13,14 @@ from tasks.stage import stage
 
 @stage(name="validate")
 def validate(source: pa.Table, spec: ReleaseSpec) -> tuple[Table, tuple[Finding, ...]]:
-    """Hold the source against the input suites.
+    """Check the source against the input suites.
 
     Returns
     -------
     table : Table
-        The source, with its columns in the kinds and roles that the spec declares.
+        The source, with the kinds and roles that the spec declares.
     findings : tuple of Finding
-        The rules that were checked.
+        Results of all rules.
     """
     from expectations.suites.input_suite import input_suite, shape_suite
 
@@ -35,22 +35,22 @@ def validate(source: pa.Table, spec: ReleaseSpec) -> tuple[Table, tuple[Finding,
 def _about_columns(source: pa.Table, columns: ColumnsSection) -> str:
     """Name the columns of the spec that are missing, and count those without a role.
 
-    Their names stay unsaid: a damaged header has records in it.
+    Names without a role are not shown: a damaged header may contain records.
     """
     names = source.column_names
     missing = [name for name in columns.all if name not in names]
-    extra = sum(name not in columns.all for name in names)
+    unknown = sum(name not in columns.all for name in names)
     counts = f"the file has {len(names)} columns, the spec names {len(columns.all)}"
     if len(missing) == len(columns.all):
         return (
-            f"no column of the spec is in the file ({counts}); does it have a header, and this "
-            "delimiter?"
+            f"no column of the spec is in the file ({counts}); check its header and "
+            "source.delimiter"
         )
-    if not missing and not extra:
+    if not missing and not unknown:
         return ""
     parts = [
         f"missing from the file: {', '.join(map(repr, missing))}" if missing else "",
-        f"without a role in the spec: {extra} (their names are not shown)" if extra else "",
+        f"without a role in the spec: {unknown} (names not shown)" if unknown else "",
         counts,
     ]
     return "; ".join(part for part in parts if part)

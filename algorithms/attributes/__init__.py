@@ -1,9 +1,9 @@
-"""Kinds of key columns: how each differs between records, and which values it can publish."""
+"""Kinds of key columns: their dissimilarity, and the values that can be published."""
 
 from algorithms.attributes.attribute import Attribute, Coordinates, Values
 from algorithms.attributes.number import Number
 
 KINDS: tuple[type[Attribute], ...] = (Number,)
-"""Every kind; the contract tests try each."""
+"""All kinds; the contract tests check each of them."""
 
 __all__ = ["KINDS", "Attribute", "Coordinates", "Number", "Values"]

@@ -1,8 +1,8 @@
 """The contract of a key column.
 
-A kind of column says how far two of its values are apart, by embedding them in coordinates in which
-squared distance is their dissimilarity. It says which values can be published. A group publishes
-the publishable value nearest to its average.
+A kind of column defines the dissimilarity of two values: it embeds values in coordinates in which
+the squared distance is their dissimilarity. It also defines the publishable values. A group
+publishes the publishable value nearest to its average.
 """
 
 from typing import Any, Protocol
@@ -34,7 +34,7 @@ class Coordinates(Protocol):
 
 
 class Attribute(Protocol):
-    """A key column: its name, its kind and what may be published of it.
+    """A key column: its name, its kind and its publishable values.
 
     Values travel as arrays in the form that the kind calculates with.
     """
@@ -45,7 +45,7 @@ class Attribute(Protocol):
 
     @property
     def treatment(self) -> str:
-        """Say in a few words, for people who use the data, what is published of a group."""
+        """A few words on the value that a group publishes, for people who use the data."""
 
     def scale(self, values: Values) -> Coordinates:
         """Fit the coordinates of the column to the values of a table."""

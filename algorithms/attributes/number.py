@@ -1,4 +1,4 @@
-"""Numbers: real, whole, or with so many decimals."""
+"""Numbers: real, whole, or with a fixed number of decimals."""
 
 from dataclasses import dataclass
 
@@ -43,16 +43,17 @@ class Number:
 
     def __post_init__(self) -> None:
         if self.whole and self.places != 0:
-            raise ContractError("whole numbers are published without decimals")
+            raise ContractError("whole numbers must be published without decimals")
 
     @property
     def treatment(self) -> str:
-        """Say what is published of a group."""
+        """A few words on the value that a group publishes."""
         if self.whole:
             return "average of its group, rounded to a whole number"
-        return "average of its group" + (
-            "" if self.places is None else f", rounded to {self.places} decimals"
-        )
+        if self.places is None:
+            return "average of its group"
+        plural = "" if self.places == 1 else "s"
+        return f"average of its group, rounded to {self.places} decimal{plural}"
 
     def scale(self, values: Values) -> "NumberCoordinates":
         """Fit mean and standard deviation to the values of a table.
@@ -80,7 +81,7 @@ class Number:
         return decimal_centroids(values, groups, self.places)
 
     def numbers(self, values: Values) -> Matrix:
-        """Give the numbers themselves."""
+        """Give the numbers as floats."""
         return np.asarray(values, dtype=np.float64)
 
     def write(self, values: Values) -> Values:
@@ -100,5 +101,5 @@ class NumberCoordinates:
         return self.fitted.apply(np.asarray(values, dtype=np.float64).reshape(-1, 1))
 
     def average(self, values: Values, groups: Partition) -> Matrix:
-        """Average each group in the units of the column, and express that."""
+        """Average each group in the units of the column, then express the average."""
         return self.embed(real_centroids(np.asarray(values, dtype=np.float64), groups))

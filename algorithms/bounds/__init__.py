@@ -1,1 +1,1 @@
-"""What no method can go below."""
+"""Lower bounds of the loss of any method."""

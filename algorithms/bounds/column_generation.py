@@ -131,7 +131,7 @@ class _Programme:
             self.costs.setdefault(tuple(sorted(group.tolist())), self._cost(group))
 
     def improved_by(self, groups: list[Labels], prices: Matrix) -> bool:
-        """Tell whether a group costs less than the prices of its rows."""
+        """Check whether a group costs less than the prices of its rows."""
         return any(self._cost(group) < prices[group].sum() - TINY for group in groups)
 
     def prices(self, deadline: float) -> Matrix | None:

@@ -340,7 +340,7 @@ def _keep(smallest: Matrix, count: int, most: int, value: float) -> int:
 
 @kernel
 def _answers(squares: Matrix, prices: Matrix, group: Labels) -> bool:
-    """Tell whether no other row of a group falls short by more than its first."""
+    """Check whether no other row of a group falls short by more than its first."""
     least = np.inf
     own = 0.0
     for i in range(group.size):

@@ -1,1 +1,1 @@
-"""Improving groups by small moves: what they lose, single moves, and ruin and recreate."""
+"""Local search: improves groups by single moves, and by ruin and recreate."""

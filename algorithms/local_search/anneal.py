@@ -1,4 +1,4 @@
-"""Rounds of ruin and recreate; those that save something or lose little are kept."""
+"""Simulated annealing: accepts rounds of ruin and recreate that gain, or lose little."""
 
 import numpy as np
 

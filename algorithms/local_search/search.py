@@ -1,4 +1,4 @@
-"""The search: local moves until none saves anything, then annealing while the budget lasts."""
+"""The search: local moves until none reduces the loss, then annealing within the budget."""
 
 import math
 import time

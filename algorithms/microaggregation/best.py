@@ -27,11 +27,11 @@ def best(
 ) -> Labels:
     """Improve groups by local search, then by annealed ruin and recreate.
 
-    First each record goes to the group, or takes the place of a record, where that saves most,
-    among the groups of its nearest records; groups are dissolved, or divided, where that saves
-    something. Then, round after round, a few groups near each other are dissolved and their records
-    grouped anew, with some randomness; what loses more than before is kept at first, if it is not
-    much, and ever less often [SSSD00]_.
+    First each record moves to another group, or swaps places with a record, where that reduces the
+    loss most; only the groups of its nearest records are candidates. Groups are dissolved or
+    divided where that reduces the loss. Then, in each iteration, a few neighbouring groups are
+    dissolved and their records grouped again, with some randomness. A result that loses slightly
+    more is accepted at first, and less and less often later [SSSD00]_.
 
     Parameters
     ----------

@@ -53,8 +53,8 @@ def form_groups(x: Matrix, k: int, grow: Growth = "seed") -> Pool:
 METHOD = Method(
     run=cbfs,
     summary=(
-        "One group is formed at a time, of the ungrouped record farthest from the average of all "
-        "ungrouped records and the records nearest to it."
+        "One group is formed at a time, from the ungrouped record farthest from the average of "
+        "all ungrouped records and the records nearest to it."
     ),
     paper="LM05",
 )

@@ -103,7 +103,7 @@ def holds_any(neighbourhoods: Labels, taken: Labels, labels: Labels) -> Mask:
 METHOD = Method(
     run=dba1,
     summary=(
-        "Groups are formed where records lie closest together first. Records that are left over "
+        "Groups are formed first where records lie closest together. Records that are left over "
         "join the nearest group."
     ),
     paper="LWHC10",

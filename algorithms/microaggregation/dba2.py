@@ -41,7 +41,7 @@ def dba2(x: Matrix, k: int) -> Labels:
 METHOD = Method(
     run=dba2,
     summary=(
-        "Groups are formed where records lie closest together first. Groups whose records fit "
+        "Groups are formed first where records lie closest together. Groups whose records fit "
         "better elsewhere are then dissolved, and large groups are split."
     ),
     paper="LWHC10",

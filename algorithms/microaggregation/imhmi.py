@@ -75,7 +75,8 @@ METHOD = Method(
     run=imhmi,
     summary=(
         "Records are put on a path on which neighbours are alike. The path is cut into groups "
-        "where this loses least information, counting the loss by rounding the averages."
+        "so that as little information as possible is lost, including the loss from rounding the "
+        "averages."
     ),
     paper="MOR20",
 )

@@ -10,8 +10,8 @@ from algorithms.types import Labels, Matrix
 def md(x: Matrix, k: int, *, first: Literal["lower", "higher"] = "lower") -> Labels:
     """Group the rows of ``x`` by ``k``, cutting two groups per round around the most distant rows.
 
-    Of the two rows farthest from each other, one takes its ``k - 1`` nearest rows and then the
-    other; rows that are left at the end are treated as in MDAV [DM02]_.
+    The two rows farthest from each other take their ``k - 1`` nearest rows, one after the other;
+    rows that are left at the end are treated as in MDAV [DM02]_.
 
     Parameters
     ----------

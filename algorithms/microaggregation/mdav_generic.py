@@ -9,8 +9,8 @@ from algorithms.types import Labels, Matrix
 def mdav_generic(x: Matrix, k: int) -> Labels:
     """Group the rows of ``x`` as MDAV does while ``3k`` are left, then into one or two groups.
 
-    Of ``2k`` to ``3k - 1`` rows that are left, a group of ``k`` is cut around the one farthest from
-    their centroid; what is left then is the last group [DT05]_.
+    If ``2k`` to ``3k - 1`` rows are left, a group of ``k`` is cut around the one farthest from
+    their centroid; the remaining rows form the last group [DT05]_.
 
     Parameters
     ----------

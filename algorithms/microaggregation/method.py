@@ -22,7 +22,7 @@ class Method:
         `Problem` as a parameter, and is then given it. Its keyword-only parameters are the
         method's options.
     summary : str
-        What it does, in a sentence or two for people who use the data; printed on public pages.
+        One or two sentences for people who use the data; printed on public pages.
     paper : str
         Key of the paper that describes it, in ``algorithms/references.py``.
 

@@ -41,8 +41,8 @@ def mhm(x: Matrix, k: int, path: Order) -> Labels:
 METHOD = Method(
     run=mhm,
     summary=(
-        "Records are put on a path on which neighbours are alike. The path is cut into groups "
-        "where this loses least information."
+        "Records are put on a path on which neighbours are alike. The path is cut into groups so "
+        "that as little information as possible is lost."
     ),
     paper="HM03",
 )

@@ -106,7 +106,7 @@ def _trees(targets: Labels) -> list[Labels]:
 
 
 def _cut(x: Matrix, rows: Labels, targets: Labels, k: int) -> list[Labels] | None:
-    """Cut a tree in two parts of at least ``k`` rows; none if that cannot be done."""
+    """Cut a tree in two parts of at least ``k`` rows; None if that is impossible."""
     inside = set(rows.tolist())
     children: dict[int, list[int]] = {row: [] for row in inside}
     for row in rows.tolist():

@@ -132,7 +132,8 @@ METHOD = Method(
     run=multi_dsort,
     summary=(
         "Records are ranked in each averaged column and sorted by the sum of their ranks. Groups "
-        "are formed at both ends of this list, each of the records most similar to it."
+        "are formed at both ends of this list: the record at an end is grouped with the records "
+        "most similar to it."
     ),
     paper="MKM12",
 )

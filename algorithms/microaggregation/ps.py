@@ -71,7 +71,8 @@ METHOD = Method(
     run=ps,
     summary=(
         "Records are sorted by the sum of their deviations from the average. Groups are formed at"
-        " both ends of this list, each of the records most similar to it."
+        " both ends of this list: the record at an end is grouped with the records most similar to"
+        " it."
     ),
     paper="KWZ10",
 )

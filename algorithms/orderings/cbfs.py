@@ -1,4 +1,4 @@
-"""Through the groups of CBFS."""
+"""Ordering along a path through the groups of CBFS."""
 
 from algorithms.microaggregation.cbfs import form_groups
 from algorithms.orderings.groups import path_through

@@ -1,4 +1,4 @@
-"""Along a space-filling curve."""
+"""Ordering along a space-filling curve."""
 
 import numpy as np
 from numpy.typing import NDArray

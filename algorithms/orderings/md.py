@@ -1,4 +1,4 @@
-"""Through the groups of MD."""
+"""Ordering along a path through the groups of MD."""
 
 from algorithms.microaggregation.md import form_groups
 from algorithms.orderings.groups import path_through

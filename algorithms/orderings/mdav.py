@@ -1,4 +1,4 @@
-"""Through the groups of MDAV."""
+"""Ordering along a path through the groups of MDAV."""
 
 from algorithms.orderings.groups import path_through
 from algorithms.orderings.ordering import Ordering

@@ -38,8 +38,8 @@ def npn(x: Matrix) -> Order:
 ORDERING = Ordering(
     run=npn,
     summary=(
-        "The path begins at the record farthest from the average, and goes on to the nearest "
-        "record that is not on it yet."
+        "The path starts at the record farthest from the average and always continues to the "
+        "nearest record that is not on it yet."
     ),
     paper="DMMS06",
 )

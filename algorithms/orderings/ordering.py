@@ -1,4 +1,4 @@
-"""What an ordering is."""
+"""The contract of an ordering."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Ordering:
         will be cut into, ``run(x, k, *, options) -> order``. Its keyword-only parameters are the
         ordering's options.
     summary : str
-        What it does, in a sentence or two for people who use the data; printed on public pages.
+        One or two sentences for people who use the data; printed on public pages.
     paper : str
         Key of the paper that uses it, in ``algorithms/references.py``.
     for_groups : bool

@@ -1,4 +1,4 @@
-"""By the first principal component."""
+"""Ordering by the first principal component."""
 
 import numpy as np
 

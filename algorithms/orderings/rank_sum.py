@@ -1,4 +1,4 @@
-"""By the sum of ranks."""
+"""Ordering by the sum of ranks."""
 
 import numpy as np
 

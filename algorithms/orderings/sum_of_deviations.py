@@ -1,4 +1,4 @@
-"""By the sum of deviations from the mean."""
+"""Ordering by the sum of deviations from the mean."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""TSP, a short tour."""
+"""TSP, ordering along a short tour."""
 
 from typing import Annotated, Literal, NamedTuple
 
@@ -16,7 +16,7 @@ TOUR_NEIGHBOURS = 8
 """Records that each record may be joined to."""
 
 BREADTH = 5
-"""How many of these are tried for the last edge of a move."""
+"""Number of these that are tried for the last edge of a move."""
 
 FIRST_SPAN, KICK_SPAN = 100_000, 1000
 """Most places that a move may span, in the first pass and after a kick."""
@@ -28,7 +28,7 @@ FLIPS = 1000
 """Most reversals after one kick."""
 
 SHORTER = 1e-10
-"""Least gain of a move, to tell it from rounding."""
+"""Smallest gain of a move, so that rounding errors do not count as gains."""
 
 LESS = 1.0 - 1e-12
 """Share of the loss that a change may keep at most, for the same reason."""
@@ -51,11 +51,12 @@ def tsp(
 ) -> Order:
     """Order the rows of ``x`` along a short tour, opened where the cut into groups loses least.
 
-    The tour is a travelling salesman's, as in [MJ14]_: nearest point next, made shorter by 3-opt
-    moves to near records, and then by kicks. A kick exchanges two short neighbouring stretches of
-    the tour; the damage is repaired by moves around it, and if that does not pay, all is undone.
-    What pays is at first a shorter tour, and in the end a lower loss of the best cut of the tour
-    into groups of at least ``k``: the shortest tour is not the one that is cut best.
+    The tour is a heuristic for the travelling salesman problem, as in [MJ14]_: nearest point next,
+    shortened by 3-opt moves to near records and then by kicks. A kick exchanges two short
+    neighbouring stretches of the tour, and moves around it repair the tour; a kick without gain is
+    undone. At first the gain is a shorter tour; in the end it is a lower loss of the best cut of
+    the tour into groups of at least ``k``, because the shortest tour is not the one that is cut
+    best.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def tsp(
     k : int
         Smallest group that the path is to be cut into, ``1 <= k <= n``.
     seed : int
-        Of the random lengths of the stretches that kicks exchange.
+        Seed of the random lengths of the stretches that kicks exchange.
     sweeps : int
         Rounds of one kick at each place of the tour that are judged by the length of the tour.
     recuts : int
@@ -422,7 +423,7 @@ def _edge(tour: Tour, a: int, b: int) -> int:
 
 @kernel
 def _at(tour: Tour, place: int) -> int:
-    """Tell the row at a place, which may be one before the first or one after the last."""
+    """Return the row at a place, which may be one before the first or one after the last."""
     row: int = tour.order[0 if place == tour.order.size else place]
     return row
 

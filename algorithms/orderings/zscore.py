@@ -1,4 +1,4 @@
-"""By the sum of z-scores."""
+"""Ordering by the sum of z-scores."""
 
 import numpy as np
 

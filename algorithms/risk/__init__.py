@@ -1,1 +1,1 @@
-"""What an attacker could still learn from a masked file."""
+"""Disclosure risk: how much an attacker could still learn from a masked file."""

@@ -1,4 +1,4 @@
-"""How many records share what is published."""
+"""Sizes of the classes of records that share all published quasi-identifiers."""
 
 from algorithms.comparison import Released
 from algorithms.measure import Measure
@@ -15,7 +15,9 @@ MEASURES = (
         kind="risk",
         unit="",
         better="higher",
-        definition="Records in the rarest combination of published quasi-identifiers.",
+        definition=(
+            "Number of records that share the rarest combination of published quasi-identifiers."
+        ),
         paper="SWE02",
         run=lambda files: float(files.sizes.min()),
         needs_original=False,
@@ -28,7 +30,8 @@ MEASURES = (
         unit="",
         better="lower",
         definition=(
-            "Combinations of published quasi-identifiers that stand in fewer than k records."
+            "Number of combinations of published quasi-identifiers that occur in fewer than k "
+            "records."
         ),
         paper="SWE02",
         run=_below,
@@ -41,8 +44,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Records that are re-identified by an attacker who knows the group of each, and picks"
-            " a record of it at random."
+            "Share of records that an attacker re-identifies who knows the group of each record "
+            "and picks one of its records at random."
         ),
         paper="DT01",
         run=lambda files: 100.0 * files.sizes.size / len(files.table),

@@ -1,4 +1,4 @@
-"""What a group gives away of its confidential values: l-diversity and t-closeness."""
+"""Disclosure of confidential values by a group: l-diversity and t-closeness."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,13 +13,13 @@ from algorithms.types import Integers, Labels, Matrix
 
 
 def distinct_values(codes: Codes, classes: Labels) -> float:
-    """Count the distinct values in the class with the fewest [MKG07]_."""
+    """Count the distinct values in the class that has the fewest [MKG07]_."""
     pairs = np.unique(np.column_stack([classes, codes.values]), axis=0)
     return float(np.bincount(pairs[:, 0]).min())
 
 
 def entropy_values(codes: Codes, classes: Labels) -> float:
-    """Take the exponential of the entropy of values, in the class where it is least [MKG07]_."""
+    """Compute the exponential of the smallest entropy of values in a class [MKG07]_."""
     pairs, counts = np.unique(np.column_stack([classes, codes.values]), axis=0, return_counts=True)
     shares = counts / np.bincount(classes)[pairs[:, 0]]
     entropy = np.bincount(pairs[:, 0], weights=-shares * np.log(shares))
@@ -27,9 +27,9 @@ def entropy_values(codes: Codes, classes: Labels) -> float:
 
 
 def equal_distance(codes: Codes, classes: Labels) -> float:
-    """Measure how far values of a class are from all values, where any two differ alike.
+    """Measure the largest distance between the values of a class and all values [LLV07]_.
 
-    As defined by [LLV07]_.
+    Any two different values are equally far apart.
     """
     pairs, counts = np.unique(np.column_stack([classes, codes.values]), axis=0, return_counts=True)
     shares = counts / np.bincount(classes)[pairs[:, 0]]
@@ -39,9 +39,9 @@ def equal_distance(codes: Codes, classes: Labels) -> float:
 
 
 def ordered_distance(codes: Codes, classes: Labels) -> float | None:
-    """Measure how far values of a class must move to be spread as all values are [LLV07]_.
+    """Measure how far the values of a class must move to be distributed as all values [LLV07]_.
 
-    From the first to the last of all distinct values is a distance of 1.
+    The first and the last of all distinct values are a distance of 1 apart.
     """
     if not codes.ordered:
         return None
@@ -59,13 +59,13 @@ def farthest_class(values: Integers, ends: Labels, overall: Matrix, sums: Matrix
     """Find the largest area between the distribution of a class and the overall one.
 
     ``values`` are sorted within classes, ``overall`` is the share of records up to each value, and
-    ``sums`` adds those up. Between two values of a class its own share is constant, and the overall
-    one crosses it once.
+    ``sums`` are its cumulative sums. Between two values of a class, the share of the class is
+    constant and the overall share crosses it once.
     """
     largest = 0.0
     start = 0
     for end in ends:
-        area = sums[values[start]]  # nothing of the class is below its first value
+        area = sums[values[start]]  # the class has no records below its first value
         for i in range(start, end):
             low = values[i]
             high = values[i + 1] if i + 1 < end else overall.size
@@ -83,9 +83,9 @@ def _worst(
     choose: Callable[[list[float]], float],
     files: Released,
 ) -> float | None:
-    """Take the worst of all confidential columns; none if the measure applies to none."""
-    found = [measure(codes, files.classes) for codes in files.table.confidential.values()]
-    known = [value for value in found if value is not None]
+    """Take the worst value of all confidential columns; None if the measure applies to none."""
+    values = [measure(codes, files.classes) for codes in files.table.confidential.values()]
+    known = [value for value in values if value is not None]
     return choose(known) if known else None
 
 
@@ -97,8 +97,8 @@ MEASURES = (
         unit="",
         better="higher",
         definition=(
-            "Fewest distinct values of a confidential column among records that share all "
-            "published quasi-identifiers."
+            "Smallest number of distinct values of a confidential column among records that share "
+            "all published quasi-identifiers."
         ),
         paper="MKG07",
         run=partial(_worst, distinct_values, min),
@@ -112,8 +112,8 @@ MEASURES = (
         unit="",
         better="higher",
         definition=(
-            "Exponential of the least entropy of a confidential column among records that share "
-            "all published quasi-identifiers."
+            "Exponential of the smallest entropy of a confidential column among records that "
+            "share all published quasi-identifiers."
         ),
         paper="MKG07",
         run=partial(_worst, entropy_values, min),
@@ -127,8 +127,8 @@ MEASURES = (
         unit="",
         better="lower",
         definition=(
-            "Largest distance between the values of a confidential column in a group and in the "
-            "whole table, where any two values differ alike."
+            "Largest distance between the distribution of a confidential column in a group and in "
+            "the whole table, where any two different values are equally far apart."
         ),
         paper="LLV07",
         run=partial(_worst, equal_distance, max),
@@ -142,8 +142,9 @@ MEASURES = (
         unit="",
         better="lower",
         definition=(
-            "Largest distance between the values of a confidential numeric column in a group and "
-            "in the whole table, by how many distinct values lie between."
+            "Largest distance between the distribution of a confidential numeric column in a "
+            "group and in the whole table, where the distance between two values is the "
+            "difference of their ranks among the distinct values."
         ),
         paper="LLV07",
         run=partial(_worst, ordered_distance, max),

@@ -1,4 +1,4 @@
-"""DLD, distance-linkage disclosure, and its kin."""
+"""DLD, distance-linkage disclosure, and related measures."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from algorithms.measure import Measure
 from algorithms.types import Labels, Matrix
 
 CANDIDATES = 8
-"""Neighbours looked at before ties; more than this many records at the second distance are rare."""
+"""Neighbours that are searched first; more records than this rarely tie for second place."""
 
 SLACK = 1.0 + 1e-9
-"""Widens a radius from the tree, which sums in another order than we do."""
+"""Widens a radius from the tree, because the tree sums in a different order."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Linkage:
     Attributes
     ----------
     expected : float
-        Where originals tie, what can be expected of an attacker who picks at random.
+        Expected value if the attacker breaks ties between originals at random.
     optimistic, pessimistic : float
-        If every tie goes against the attacker, and if every tie goes the attacker's way.
+        If the attacker loses every tie, and if the attacker wins every tie.
     nearest : float
-        Expected, if only the nearest original counts.
+        Expected value if only the nearest original counts.
     """
 
     expected: float
@@ -38,7 +38,7 @@ class Linkage:
 
 
 def distance_linkage(original: Matrix, published: Matrix) -> Linkage:
-    """Measure how many records an attacker links who holds the originals.
+    """Measure how many records an attacker who holds the originals can link.
 
     A published record is linked when its own original is the nearest or the second nearest of all
     originals [CPD13]_.
@@ -51,13 +51,14 @@ def distance_linkage(original: Matrix, published: Matrix) -> Linkage:
     Notes
     -----
     Time about O(n log n) in few dimensions, memory O(n d): a tree finds the neighbours of each
-    distinct published record, and distances are then summed anew, column by column, so that ties
-    are exact. In one dimension a sorted list does.
+    distinct published record, and distances are then recomputed column by column, so that ties
+    are exact. In one dimension a sorted list is enough.
 
-    The records of a group are published as one point, which has two places to give: the expected
-    number of its linked records is at most two, and one if only the nearest counts. With groups of
-    at least ``k`` records, ``expected`` is at most 200 / k per cent, ``nearest`` at most 100 / k.
-    Ties won by the attacker can link a whole group, so ``pessimistic`` has no such bound.
+    The records of a group are published as one point, which has one nearest and one second nearest
+    original: the expected number of linked records in a group is at most two, and at most one if
+    only the nearest counts. With groups of at least ``k`` records, ``expected`` is at most 200 / k
+    per cent and ``nearest`` at most 100 / k. An attacker who wins all ties can link a whole group,
+    so ``pessimistic`` has no such bound.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def _two_nearest(original: Matrix, points: Matrix) -> Neighbours:
     squares = np.stack([_squared(original[column], points) for column in neighbours.T], axis=1)
     closest, second, at_closest, at_second = _summarise(squares)
     if count < len(original):
-        # the second place may be shared beyond the candidates: look at the whole ball around those
+        # more records than the candidates may tie for second place: search the whole ball
         crowded = np.flatnonzero(rough[:, -1] <= SLACK * np.sqrt(second))
         for i in crowded:
             radius = SLACK * np.sqrt(second[i] if np.isfinite(second[i]) else closest[i])
@@ -131,7 +132,7 @@ def _summarise(squares: Matrix) -> Neighbours:
 
 
 def _squared(a: Matrix, b: Matrix) -> Matrix:
-    """Sum squared differences column by column, in the same order whatever the number of rows."""
+    """Sum squared differences column by column, so that the order never depends on the rows."""
     total = np.zeros(len(a))
     for j in range(a.shape[1]):
         total += (a[:, j] - b[:, j]) ** 2
@@ -154,8 +155,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Published records whose own original is the nearest or the second nearest of all "
-            "originals; where originals tie, by expectation."
+            "Share of published records whose own original is the nearest or second nearest of "
+            "all originals. Ties between originals count by their expected value."
         ),
         paper="CPD13",
         run=lambda files: _linkage(files).expected,
@@ -168,7 +169,7 @@ MEASURES = (
         kind="risk",
         unit="%",
         better="lower",
-        definition="DLD if every tie between originals goes against the attacker.",
+        definition="DLD if the attacker loses every tie between originals.",
         paper="CPD13",
         run=lambda files: _linkage(files).optimistic,
         most=200.0,
@@ -180,7 +181,7 @@ MEASURES = (
         kind="risk",
         unit="%",
         better="lower",
-        definition="DLD if every tie between originals goes the attacker's way.",
+        definition="DLD if the attacker wins every tie between originals.",
         paper="CPD13",
         run=lambda files: _linkage(files).pessimistic,
         most=100.0,
@@ -192,8 +193,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Published records whose own original is the nearest of all originals; where "
-            "originals tie, by expectation."
+            "Share of published records whose own original is the nearest of all originals. Ties "
+            "between originals count by their expected value."
         ),
         paper="DT01",
         run=lambda files: _linkage(files).nearest,

@@ -1,4 +1,4 @@
-"""Interval disclosure: how near the truth published values are."""
+"""Interval disclosure: how close published values are to their originals."""
 
 from typing import Literal
 
@@ -15,9 +15,9 @@ NEAR = 0.05
 
 
 def near_values(files: Comparison) -> Mask:
-    """Mark the values within a twentieth of a standard deviation of the truth.
+    """Mark the values within 0.05 standard deviations of their originals.
 
-    The standard deviation is that of the published column, which is the one an attacker knows.
+    The standard deviation is that of the published column, because an attacker knows it.
     """
     deviation = files.after.std(axis=0, ddof=1) if len(files.after) > 1 else np.zeros(1)
     near: Mask = np.abs(files.before - files.after) <= NEAR * deviation
@@ -25,13 +25,13 @@ def near_values(files: Comparison) -> Mask:
 
 
 def near_ranks(files: Comparison) -> Mask:
-    """Mark the values that fewer than a twentieth of all records separate from the truth."""
+    """Mark the values that at most 5 % of all records separate from their originals."""
     near = np.empty(files.before.shape, dtype=bool)
     for j in range(files.before.shape[1]):
         values = np.sort(files.before[:, j])
         below, upto = (np.searchsorted(values, files.after[:, j], side) for side in _SIDES)
         own_below, own_upto = (np.searchsorted(values, files.before[:, j], side) for side in _SIDES)
-        # records strictly between the two values, whichever is the larger
+        # records strictly between the two values, in either order
         between = np.maximum(np.maximum(below - own_upto, own_below - upto), 0)
         near[:, j] = between <= NEAR * len(values)
     return near
@@ -49,8 +49,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Records all of whose values lie within 0.05 standard deviations, of the published "
-            "column, of their originals."
+            "Share of records whose values all lie within 0.05 standard deviations of their "
+            "originals; the standard deviation is that of the published column."
         ),
         paper="TM08",
         run=lambda files: _share(near_values(files), of_records=True),
@@ -63,8 +63,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Values that lie within 0.05 standard deviations, of the published column, of their "
-            "originals."
+            "Share of values that lie within 0.05 standard deviations of their originals; the "
+            "standard deviation is that of the published column."
         ),
         paper="TM08",
         run=lambda files: _share(near_values(files), of_records=False),
@@ -77,8 +77,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Records none of whose values is separated from its original by more than 5 % of all "
-            "records."
+            "Share of records in which at most 5 % of all records separate each value from its "
+            "original."
         ),
         paper="TM08",
         run=lambda files: _share(near_ranks(files), of_records=True),
@@ -90,7 +90,7 @@ MEASURES = (
         kind="risk",
         unit="%",
         better="lower",
-        definition="Values that are separated from their originals by at most 5 % of all records.",
+        definition="Share of values that at most 5 % of all records separate from their originals.",
         paper="TM08",
         run=lambda files: _share(near_ranks(files), of_records=False),
         most=100.0,

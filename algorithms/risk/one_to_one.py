@@ -1,4 +1,4 @@
-"""Re-identification by the best assignment of all records at once."""
+"""Re-identification by the best one-to-one assignment of all records."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -9,14 +9,14 @@ from algorithms.measure import Estimate, Measure
 from algorithms.types import Labels, Matrix
 
 LARGEST = 500
-"""Records up to which all are assigned."""
+"""Largest number of records that are assigned at once; longer tables are sampled."""
 
 SAMPLES = 8
 SEED = 1
 
 
 def reidentified(original: Matrix, published: Matrix, classes: Labels) -> float:
-    """Assign published to original records, one to one, at the least sum of squared distances.
+    """Assign published to original records, one to one, with the least sum of squared distances.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def reidentified(original: Matrix, published: Matrix, classes: Labels) -> float:
     Returns
     -------
     float
-        Records in per cent that get their own original. Records of one class are the same to an
-        attacker: each original assigned to its own class counts by the chance to be the right one
-        of it [DT01]_.
+        Percentage of records that are assigned to their own original. An attacker cannot
+        distinguish records of one class, so an original that is assigned to its own class counts
+        as one divided by the size of the class [DT01]_.
 
     Examples
     --------
@@ -45,14 +45,14 @@ def reidentified(original: Matrix, published: Matrix, classes: Labels) -> float:
 
 
 def best_linkage(files: Comparison) -> float | Estimate:
-    """Measure all records, or several samples of whole classes."""
+    """Measure all records, or estimate from several samples of whole classes."""
     n = len(files.before)
     if n <= LARGEST:
         return reidentified(files.before, files.after, files.classes)
     rng = np.random.default_rng(SEED)
     by_class = np.argsort(files.classes, kind="stable")
     ends = np.cumsum(files.sizes)
-    found = []
+    shares = []
     for _ in range(SAMPLES):
         chosen = rng.permutation(files.sizes.size)
         upto = max(int(np.searchsorted(np.cumsum(files.sizes[chosen]), LARGEST)), 1)
@@ -60,13 +60,13 @@ def best_linkage(files: Comparison) -> float | Estimate:
             [by_class[ends[c] - files.sizes[c] : ends[c]] for c in chosen[:upto]]
         )[:LARGEST]
         _, classes = np.unique(files.classes[rows], return_inverse=True)
-        found.append(reidentified(files.before[rows], files.after[rows], classes))
-    error = 1.96 * float(np.std(found, ddof=1)) / np.sqrt(SAMPLES)
+        shares.append(reidentified(files.before[rows], files.after[rows], classes))
+    error = 1.96 * float(np.std(shares, ddof=1)) / np.sqrt(SAMPLES)
     return Estimate(
-        float(np.mean(found)),
+        float(np.mean(shares)),
         f"within {error:.2f} at 95 % confidence, from {SAMPLES} samples of at most {LARGEST} "
-        "records in whole classes; an attacker has it easier in a sample, so all records together "
-        "give less",
+        "records in whole classes; linking is easier in a sample, so the figure for all records "
+        "is lower",
     )
 
 
@@ -78,8 +78,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Records that get their own original when all published records are assigned to all "
-            "originals, one to one, at the least sum of squared distances."
+            "Share of records that are assigned to their own original when all published records "
+            "are assigned to all originals, one to one, with the least sum of squared distances."
         ),
         paper="DT01",
         run=best_linkage,

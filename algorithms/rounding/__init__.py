@@ -1,1 +1,1 @@
-"""How the value that stands for a group is found."""
+"""Group averages and rounding to publishable values."""

@@ -1,4 +1,4 @@
-"""Group averages, and group averages that stay whole numbers."""
+"""Group averages: real, whole, or rounded to decimals."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from algorithms.types import Integers, Partition
 
 SAFE = 2**61
-"""Sums below this leave room for the doubling that rounding needs, and for what it adds."""
+"""Sums below this leave room for the doubling and the addition that rounding needs."""
 
 MOST_STEPS = 2.0**51
 """Fewer steps than this can be counted, divided and counted again without a rounding error."""
@@ -15,8 +15,8 @@ MOST_STEPS = 2.0**51
 def real_centroids(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
     """Replace each value of one column by the average of its group.
 
-    Averages are of differences from a member of the group: a group of equal values keeps its value
-    to the bit.
+    Differences from one member of the group are averaged, so that a group of equal values keeps its
+    value to the bit.
 
     Examples
     --------
@@ -24,9 +24,9 @@ def real_centroids(values: NDArray[np.float64], partition: Partition) -> NDArray
     array([0.1, 0.1, 0.1, 6. , 6. , 6. ])
     """
     labels = partition.labels
-    some = np.empty(partition.sizes.size)
-    some[labels] = values
-    means = some + np.bincount(labels, weights=values - some[labels]) / partition.sizes
+    members = np.empty(partition.sizes.size)
+    members[labels] = values
+    means = members + np.bincount(labels, weights=values - members[labels]) / partition.sizes
     centroids: NDArray[np.float64] = means[labels]
     return centroids
 
@@ -34,8 +34,8 @@ def real_centroids(values: NDArray[np.float64], partition: Partition) -> NDArray
 def integer_centroids(values: Integers, partition: Partition) -> Integers:
     """Replace each whole number of one column by the rounded average of its group.
 
-    Halves go away from zero. Sums are exact: in 64 bits where the largest value and the largest
-    group leave room, and in Python's unbounded integers otherwise.
+    Halves are rounded away from zero. Sums are exact: in 64 bits if the largest value and the
+    largest group leave room, and in Python's unbounded integers otherwise.
 
     Examples
     --------
@@ -63,10 +63,10 @@ def integer_centroids(values: Integers, partition: Partition) -> Integers:
 def decimal_centroids(
     values: NDArray[np.float64], partition: Partition, places: int
 ) -> NDArray[np.float64]:
-    """Replace each value of one column by the average of its group, with so many decimals.
+    """Replace each value of one column by the average of its group, rounded to ``places`` decimals.
 
-    Halves go away from zero. Exact where no value has more decimals than that: they are averaged as
-    whole numbers of steps then.
+    Halves are rounded away from zero. The result is exact if no value has more decimals: values
+    are then averaged as whole numbers of steps.
 
     Examples
     --------
@@ -82,10 +82,10 @@ def decimal_centroids(
 
 
 def to_places(values: NDArray[np.float64], places: int) -> NDArray[np.float64]:
-    """Round to so many decimals, halves away from zero.
+    """Round to ``places`` decimals, halves away from zero.
 
-    The result is the number nearest to that decimal, and nothing is written as minus zero. Large
-    numbers, which have hardly more decimals than that, are rounded one by one.
+    The result is the real number nearest to the decimal, and never minus zero. Large numbers, which
+    have hardly more decimals, are rounded one by one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which values can be published."""
+"""The grid of values that can be published."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ class Grid:
     Attributes
     ----------
     origin : Matrix of shape (d,)
-        For each attribute a value that can be published.
+        One publishable value of each attribute.
     step : Matrix of shape (d,)
-        The distance to the next one; 0 where every value can be published.
+        Distance to the next publishable value; 0 if every value can be published.
     whole : Mask of shape (d,)
-        Whether all records stand on the grid already, so that steps can be counted: attributes that
-        are whole numbers and stay whole.
+        Whether all records lie on the grid, so that steps can be counted: attributes that are whole
+        numbers and stay whole.
     """
 
     origin: Matrix
@@ -39,11 +39,11 @@ class Grid:
         )
 
     def take(self, coordinates: Integers) -> "Grid":
-        """Take some of the coordinates."""
+        """Select coordinates."""
         return Grid(self.origin[coordinates], self.step[coordinates], self.whole[coordinates])
 
     def steps_from_origin(self, x: Matrix) -> Integers:
-        """Count the steps between the origin and records that stand on the grid."""
+        """Count the steps between the origin and records that lie on the grid."""
         return np.rint((x - self.origin) / self.step).astype(np.int64)
 
 
@@ -59,9 +59,9 @@ def grid_of(
     scale : Scale
         How they are standardised.
     places : sequence of int or None
-        Decimals kept in each column; none if all are.
+        Number of decimals that each column is rounded to; None for all digits.
     whole : sequence of bool
-        Whether each column is of whole numbers.
+        Whether each column holds whole numbers.
 
     Examples
     --------
@@ -69,10 +69,10 @@ def grid_of(
     Grid(origin=array([-1.]), step=array([0.5]), whole=array([ True]))
     """
     origin = [
-        value if kept is None else to_places(np.array([value]), kept)[0]
-        for value, kept in zip(values[0], places, strict=True)
+        value if decimals is None else to_places(np.array([value]), decimals)[0]
+        for value, decimals in zip(values[0], places, strict=True)
     ]
-    # beyond that, steps cannot be counted one by one
+    # over a wider range, steps cannot be counted one by one
     countable = np.ptp(values, axis=0) < MOST_STEPS
-    step = np.array([0.0 if kept is None else 10.0**-kept for kept in places])
+    step = np.array([0.0 if decimals is None else 10.0**-decimals for decimals in places])
     return Grid(scale.apply(np.array(origin)), step / scale.deviation, np.array(whole) & countable)

@@ -1,4 +1,4 @@
-"""Free records, found through a tree."""
+"""Free records, searched with a tree."""
 
 from typing import Any
 

@@ -137,7 +137,7 @@ def sink(distances: Matrix, heap: Labels, size: int, i: int) -> None:
 
 @kernel
 def worse(distances: Matrix, one: int, other: int) -> bool:
-    """Tell whether one record comes after another by distance, or by place if they tie."""
+    """Check whether one record comes after another by distance, or by place if they tie."""
     return distances[one] > distances[other] or (distances[one] == distances[other] and one > other)
 
 

@@ -6,7 +6,7 @@ from algorithms.search.pool import Pool
 from algorithms.types import Matrix
 
 First = Literal["farthest", "opposite"]
-"""Which of two seeds takes its neighbours first: the one farthest from the centroid of the free
+"""The seed that takes its neighbours first: the one farthest from the centroid of the free
 records, or the one opposite to it."""
 
 

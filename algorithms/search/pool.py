@@ -1,4 +1,4 @@
-"""The MDAV family's vocabulary: free records, and groups cut from them."""
+"""Free records, and groups cut from them: the operations of the MDAV family."""
 
 from typing import Literal
 

@@ -17,8 +17,8 @@ class Ranking:
 
     A point that has moved by some distance is at most that much farther from any record: the search
     goes down the ranks until no record can be farther than the best so far. A centroid moves
-    little while groups are cut from all sides. Where so many records are equally far that most must
-    be looked at, the ranking reports that it is slow.
+    little while groups are cut from all sides. If most records must be checked because many are
+    equally far, the ranking reports that it is slow.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Free records, found by measuring all of them."""
+"""Free records, searched by brute force."""
 
 import numpy as np
 
@@ -30,8 +30,8 @@ GROUPS_NEARBY = 4
 class Scan:
     """Free records in columns, all of which are measured for every answer.
 
-    Ties go to the lowest row. The distances from the seed of the group cut last are kept, since
-    they also tell which record is opposite, and which comes next.
+    Ties go to the lowest row. The distances from the seed of the group cut last are kept, because
+    they also give the opposite record and the next one.
 
     Parameters
     ----------

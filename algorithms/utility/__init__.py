@@ -1,1 +1,1 @@
-"""What a masked file lost."""
+"""Utility: how much information a masked file lost."""

@@ -1,4 +1,4 @@
-"""How much better anyone could do."""
+"""A proven lower bound of the information loss of any method."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from algorithms.measure import Certified, Measure
 from algorithms.utility.il import loss
 
 CERTIFY_ROUNDS = 400
-"""Rounds of the weighted bound if the spec asks for column generation only, which may fail."""
+"""Rounds of the weighted bound if the spec asks only for column generation, which may fail."""
 
 
 Rounds = Annotated[int, Ge(0)]
@@ -21,7 +21,7 @@ Seconds = Annotated[float, Ge(0)]
 def least_loss(
     files: Comparison, *, bound_rounds: Rounds = 0, certify_seconds: Seconds = 0.0
 ) -> float | Certified | None:
-    """Bound from below what any partition into groups of at least k must lose, in per cent.
+    """Compute a lower bound of IL over all partitions into groups of at least k, in per cent.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def least_loss(
     _, _, sst = loss(files)
     if sst == 0.0:
         return None
-    bound, how = files.once(_bound, bound_rounds, certify_seconds)
-    return Certified(100.0 * bound / sst, how) if how else 100.0 * bound / sst
+    bound, proof = files.once(_bound, bound_rounds, certify_seconds)
+    return Certified(100.0 * bound / sst, proof) if proof else 100.0 * bound / sst
 
 
 def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
-    """Prove the bound that the spec grants time for, and say how if that depends on the time."""
+    """Prove the bound that the spec grants time for; describe the proof if it depends on time."""
     x, k = files.before, files.k
     if seconds and not rounds:
         rounds = CERTIFY_ROUNDS
@@ -51,12 +51,13 @@ def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
         return bound, (
             f"by weighted distances; column generation takes at most {LARGEST_TABLE:,} records"
         )
-    certified, made = group_bound(x, k, files.classes, seconds)
+    certified, iterations = group_bound(x, k, files.classes, seconds)
     if certified < bound:
         return bound, (
-            f"by weighted distances; column generation reached no better bound in {made} rounds"
+            "by weighted distances; column generation reached no better bound in "
+            f"{iterations} rounds"
         )
-    return certified, f"by column generation, in {made} rounds"
+    return certified, f"by column generation, in {iterations} rounds"
 
 
 def loss_over_bound(
@@ -72,14 +73,15 @@ def loss_over_bound(
 MEASURES = (
     Measure(
         name="il_bound",
-        title="least possible IL",
+        title="lower bound of IL",
         kind="utility",
         unit="%",
         better="lower",
         definition=(
-            "Proven: no partition into groups of at least k loses less. Each record's squared "
-            "distances to its k - 1 nearest others, over 2k, added up and divided by SST; "
-            "stronger where the spec grants rounds or seconds for it."
+            "Proven: no partition into groups of at least k records loses less. By default, the "
+            "sum over all records of the squared distances to the k - 1 nearest other records, "
+            "divided by 2k and by SST; a stronger bound if the spec grants rounds or seconds for "
+            "it."
         ),
         paper="LM09",
         run=least_loss,
@@ -87,12 +89,13 @@ MEASURES = (
     ),
     Measure(
         name="il_over_bound",
-        title="IL over the least possible",
+        title="IL over its lower bound",
         kind="utility",
         unit="times",
         better="lower",
         definition=(
-            "IL over the proven least; what is published loses at most so many times the optimum."
+            "IL divided by its proven lower bound. The optimum is smaller than IL by at most this "
+            "factor."
         ),
         paper="LM09",
         run=loss_over_bound,

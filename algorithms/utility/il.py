@@ -13,7 +13,7 @@ def sum_of_squares(x: Matrix) -> float:
 
 
 def information_loss(original: Matrix, published: Matrix) -> tuple[float, float, float]:
-    """Measure how much of the variance was lost.
+    """Measure the share of the variance that was lost.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def information_loss(original: Matrix, published: Matrix) -> tuple[float, float,
     Returns
     -------
     il : float
-        100 SSE / SST, in per cent [DM02]_; 0 where nothing varies and nothing changed, and
-        infinite where nothing varies and yet something changed.
+        100 SSE / SST, in per cent [DM02]_. If no column varies: 0 if no value changed, and
+        infinite otherwise.
     sse : float
         Sum of squared differences between original and published values.
     sst : float
@@ -43,13 +43,13 @@ def information_loss(original: Matrix, published: Matrix) -> tuple[float, float,
 
 
 def rounding_loss(files: Comparison) -> float:
-    """Measure the part of IL that is due to rounding averages."""
+    """Measure the part of IL that is due to rounding the averages."""
     unrounded, _, _ = information_loss(files.before, files.averages)
     return loss(files)[0] - unrounded
 
 
 def loss(files: Comparison) -> tuple[float, float, float]:
-    """Measure IL, SSE and SST of a masked file, once."""
+    """Give IL, SSE and SST of a masked file, computed once."""
     return files.once(_measured)
 
 
@@ -74,7 +74,7 @@ MEASURES = (
         kind="utility",
         unit="%",
         better="lower",
-        definition="The part of IL that is due to rounding averages alone.",
+        definition="Part of IL that is due to rounding the averages.",
         paper="MOR20",
         run=rounding_loss,
     ),
@@ -109,8 +109,8 @@ MEASURES = (
         unit="",
         better="lower",
         definition=(
-            "Absolute difference between original and published values over the square root of "
-            "two times the standard deviation of the original, averaged over all values."
+            "Absolute difference between original and published values, divided by the square "
+            "root of two times the standard deviation of the original, averaged over all values."
         ),
         paper="YWC02",
         run=lambda files: float(np.abs(files.before - files.after).mean() / np.sqrt(2.0)),

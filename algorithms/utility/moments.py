@@ -1,4 +1,4 @@
-"""What became of means, variances and quantiles."""
+"""Changes of means, variances and quantiles."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ HALF_WIDTH = 25
 
 def mean_changes(files: Comparison) -> Matrix:
     """Measure how far the mean of each column moved, in standard deviations."""
-    moved: Matrix = files.after.mean(axis=0) - files.before.mean(axis=0)
-    return moved
+    changes: Matrix = files.after.mean(axis=0) - files.before.mean(axis=0)
+    return changes
 
 
 def variance_ratios(files: Comparison) -> Matrix:
@@ -30,19 +30,19 @@ def variance_ratios(files: Comparison) -> Matrix:
 def quantile_changes(files: Comparison) -> dict[int, Matrix]:
     """Measure how far quantiles moved, in standard deviations of each column.
 
-    A quantile is the value of one record or lies between two: with the published quantile, which
-    everyone knows, its change would give that value away, to as many digits as the change has; and
-    few digits are enough for whole numbers. For that reason a quantile is taken here as the average
-    of the twentieth of all records around it, before and after. It is left out if that would
-    average fewer than ``k`` records, or if fewer than ``k`` lie beyond on either side.
+    A quantile is the value of one record or lies between two values. Everyone knows the published
+    quantile, so its change would reveal that value, to as many digits as the change has; and few
+    digits are enough for whole numbers. For that reason a quantile is computed here as the average
+    of the 5 % of records around it, before and after. It is left out if fewer than ``k`` records
+    would be averaged, or if fewer than ``k`` records lie beyond them on either side.
 
-    Which records are averaged does not depend on ``k``: averages over nested windows of several
+    The records that are averaged do not depend on ``k``: averages over nested windows of several
     sizes could be subtracted from each other.
 
     Returns
     -------
     dict of int to Matrix of shape (d,)
-        Changes by quantile, in per cent, for those that may be told.
+        Changes by quantile (in per cent of all records), for the quantiles that may be shown.
 
     Examples
     --------
@@ -75,7 +75,8 @@ MEASURES = (
         unit="sd",
         better="lower",
         definition=(
-            "Largest absolute change of a column's mean, in standard deviations of the original."
+            "Largest absolute change of the mean of a column, in standard deviations of the "
+            "original."
         ),
         paper="DMT01",
         run=lambda files: float(np.abs(mean_changes(files)).max()),
@@ -86,7 +87,7 @@ MEASURES = (
         kind="utility",
         unit="%",
         better="lower",
-        definition="Largest relative change of a column's variance.",
+        definition="Largest relative change of the variance of a column.",
         paper="DMT01",
         run=lambda files: float(100.0 * np.abs(variance_ratios(files) - 1.0).max()),
     ),
@@ -97,10 +98,10 @@ MEASURES = (
         unit="sd",
         better="lower",
         definition=(
-            "Largest absolute change of a column's 5, 25, 50, 75 and 95 per cent quantiles, in "
-            "standard deviations of the original. Each is taken as the average of the twentieth "
-            "of all records around it, and only if these, and those beyond on either side, are at"
-            " least k."
+            "Largest absolute change of the 5, 25, 50, 75 and 95 per cent quantiles of a column, "
+            "in standard deviations of the original. A quantile is the average of the 5 % of "
+            "records around it; it is left out if fewer than k records are averaged or lie beyond "
+            "them on either side."
         ),
         paper="DMT01",
         run=_largest_quantile_change,

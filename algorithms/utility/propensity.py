@@ -1,4 +1,4 @@
-"""pMSE, how well a model tells published from original records."""
+"""pMSE, how well a model distinguishes published from original records."""
 
 import numpy as np
 
@@ -10,13 +10,13 @@ SHRINKAGE = 1e-6
 """Keeps the model defined where columns depend on each other or separate the files."""
 
 CLOSE_ENOUGH = 1e-12
-"""What the fit may still gain per record; pMSE is of the order of its differences squared."""
+"""Gain per record below which the fit ends; pMSE is of the order of its squared error."""
 
 LARGEST_SCORE = 30.0
 
 
 def propensity_error(original: Matrix, published: Matrix) -> float:
-    """Measure how well a logistic model tells published from original records.
+    """Measure how well a logistic model distinguishes published from original records.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ def propensity_error(original: Matrix, published: Matrix) -> float:
     -------
     float
         Mean squared difference between the predicted share of published records and one half:
-        0 if they cannot be told apart, a quarter if they always can [WRK09]_.
+        0 if the model cannot distinguish them, 0.25 if it always can [WRK09]_.
 
     Notes
     -----
-    The model has all columns and their squares, for averaging leaves means alone and takes away
-    variance. It is fitted by Newton's method, with a trace of shrinkage.
+    The model uses all columns and their squares, because averaging keeps means and reduces
+    variances. It is fitted by Newton's method, with a little shrinkage.
 
     Examples
     --------
@@ -43,12 +43,12 @@ def propensity_error(original: Matrix, published: Matrix) -> float:
     both = np.concatenate([original, published])
     design = np.column_stack([np.ones(len(both)), both, both**2])
     design /= np.maximum(np.abs(design).max(axis=0), 1e-300)
-    told = np.repeat([0.0, 1.0], len(original))
+    is_published = np.repeat([0.0, 1.0], len(original))
     weights = np.zeros(design.shape[1])
     shrinkage = SHRINKAGE * len(both) * np.eye(design.shape[1])
     for _ in range(ROUNDS):
         chance = _chance(design @ weights)
-        gradient = design.T @ (told - chance) - shrinkage @ weights
+        gradient = design.T @ (is_published - chance) - shrinkage @ weights
         spread = chance * (1.0 - chance)
         step = np.linalg.solve((design * spread[:, np.newaxis]).T @ design + shrinkage, gradient)
         weights += step
@@ -70,8 +70,8 @@ MEASURES = (
         unit="",
         better="lower",
         definition=(
-            "How well a logistic model with squares tells published from original records: 0 not "
-            "at all, 0.25 always."
+            "How well a logistic model with squares distinguishes published from original "
+            "records: 0 means not at all, 0.25 always."
         ),
         paper="WRK09",
         run=lambda files: propensity_error(files.before, files.after),

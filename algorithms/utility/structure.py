@@ -1,4 +1,4 @@
-"""What became of the relations between columns."""
+"""Changes of the relations between columns."""
 
 import numpy as np
 
@@ -8,17 +8,17 @@ from algorithms.types import Matrix
 
 
 def correlations(x: Matrix) -> Matrix:
-    """Correlate the columns of ``x``; a column that does not vary correlates with nothing."""
+    """Correlate the columns of ``x``; a constant column has correlation 0 with all others."""
     centred = x - x.mean(axis=0)
     lengths = np.sqrt((centred**2).sum(axis=0))
     scaled = centred / np.where(lengths == 0.0, 1.0, lengths)
-    found: Matrix = np.clip(scaled.T @ scaled, -1.0, 1.0)
-    np.fill_diagonal(found, 1.0)
-    return found
+    coefficients: Matrix = np.clip(scaled.T @ scaled, -1.0, 1.0)
+    np.fill_diagonal(coefficients, 1.0)
+    return coefficients
 
 
 def correlation_changes(files: Comparison) -> Matrix | None:
-    """Take the absolute change of each pair's correlation; none if there is one column only."""
+    """Compute the absolute change of the correlation of each pair; None for a single column."""
     d = files.before.shape[1]
     if d == 1:
         return None
@@ -29,8 +29,8 @@ def correlation_changes(files: Comparison) -> Matrix | None:
 def spectrum_changes(files: Comparison) -> Matrix:
     """Compare the eigenvalues of the covariances, largest first, in per cent of all variance.
 
-    Differences are taken over the sum of all eigenvalues, never over one of them: columns that
-    depend on each other have eigenvalues of about zero, and ratios of those mean nothing.
+    Differences are divided by the sum of all eigenvalues, never by a single one: columns that
+    depend on each other have eigenvalues of about zero, and their ratios are meaningless.
     """
     before, after = (_spectrum(x) for x in (files.before, files.after))
     total = float(before.sum())
@@ -82,8 +82,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Largest absolute change of an eigenvalue of the covariance matrix, over the sum of "
-            "all original eigenvalues."
+            "Largest absolute change of an eigenvalue of the covariance matrix, divided by the "
+            "sum of all original eigenvalues."
         ),
         paper="DMT01",
         run=lambda files: _of(spectrum_changes(files), largest=True),
@@ -95,7 +95,7 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Absolute change of an eigenvalue of the covariance matrix, over the sum of all "
+            "Absolute change of an eigenvalue of the covariance matrix, divided by the sum of all "
             "original eigenvalues, averaged over all eigenvalues."
         ),
         paper="DMT01",

@@ -1,1 +1,1 @@
-"""Of the bytes: what a published folder claims, and whether it holds."""
+"""Published folders: their claims, and the verifier that checks them."""

@@ -1,6 +1,6 @@
 """Reads the description of a published folder, in every format that was ever written.
 
-Format 1 is that of version 0.1.0, which wrote no number.
+Version 0.1.0 wrote format 1, without a format number.
 """
 
 import json
@@ -12,24 +12,24 @@ from typing import Any
 from algorithms.errors import IntegrityError
 
 FORMAT = 2
-"""The format that is written."""
+"""The format that this version writes."""
 
 SMALLEST_K = 2
 IDENTITY = (
     "period", "revision", "rows", "k", "method", "ordering", "ordering_options", "options",
     "recut", "refine", "each_column",
 )  # fmt: skip
-"""Claims that make a release, beside its data, its columns and its figures."""
+"""Claims that identify a release, in addition to its data, columns and figures."""
 
 EXACT, ROUNDED = 1e-9, 1e-4
-"""How far figures may differ that are written with all digits, and with few."""
+"""Largest differences between equal figures that are written with all digits, or rounded."""
 
 FIGURES = ("il_percent", "il_rounding_percent", "dld_percent")
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One data file, as the description has it."""
+    """A data file in the description."""
 
     path: str
     size: int
@@ -38,12 +38,12 @@ class Resource:
 
 @dataclass(frozen=True)
 class Claims:
-    """Everything that a published folder says of itself.
+    """All claims of a published folder about itself.
 
     Attributes
     ----------
     format : int
-        Number of the format it is written in.
+        Number of its format.
     identity : mapping
         Name, title, version, licences and the claims listed in ``IDENTITY``.
     resources : tuple of Resource
@@ -51,9 +51,9 @@ class Claims:
     types, roles : mapping of str to str
         Type and role of each column, in the order of the columns.
     k : int
-        Each combination of quasi-identifiers stands in at least so many rows.
+        Smallest number of rows that share a combination of quasi-identifiers.
     rows : int
-        How many rows there are.
+        Number of rows.
     measures : mapping of str to float
         Measures that anyone can recompute from the folder.
     figures : mapping of str to float
@@ -76,17 +76,17 @@ class Claims:
         return tuple(name for name, role in self.roles.items() if role == "quasi-identifier")
 
     def same_release(self, other: "Claims") -> bool:
-        """Tell whether two folders publish the same data with the same claims.
+        """Check whether two folders publish the same data with the same claims.
 
-        Pages, the bytes of a Parquet writer and measures that only one of two versions knows make
-        no difference.
+        Pages, the bytes of the Parquet file and measures that only one of the folders has make no
+        difference.
         """
         return (
             self.identity == other.identity
             and (dict(self.types), dict(self.roles)) == (dict(other.types), dict(other.roles))
             and self.resources[0].sha256 == other.resources[0].sha256
             and _agree(self.measures, other.measures, EXACT)
-            # format 1 had all digits of them
+            # format 1 has all digits of them
             and _agree(self.figures, other.figures, ROUNDED)
         )
 
@@ -99,7 +99,7 @@ def claims_of(content: bytes) -> Claims:
     ValueError
         If it is not the description of a release.
     IntegrityError
-        If it is in a format that a later version writes.
+        If a later version wrote it, in a format that this version does not know.
     """
     try:
         package = json.loads(content)
@@ -115,7 +115,7 @@ def claims_of(content: bytes) -> Claims:
 
 
 def _format_1(package: dict[str, Any]) -> Claims:
-    """Read what version 0.1.0 wrote; format 2 added its number."""
+    """Read format 1 or 2; format 2 added only the format number."""
     claims, resources = package["microrelease"], package["resources"]
     fields = resources[0]["schema"]["fields"]
     if type(claims["k"]) is not int or claims["k"] < SMALLEST_K:
@@ -146,7 +146,7 @@ READERS = {1: _format_1, 2: _format_1}
 
 
 def agrees(one: float, other: float, tolerance: float = EXACT) -> bool:
-    """Tell whether two figures are the same, up to the last digits of arithmetic."""
+    """Check whether two figures are equal up to rounding errors."""
     return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
 
 

@@ -1,4 +1,4 @@
-"""Of the figures in a published folder: those that need no original, computed again."""
+"""Recomputes the measures in a published folder that need no original."""
 
 from algorithms.attributes import Number
 from algorithms.comparison import Released
@@ -11,20 +11,20 @@ from expectations.tables import read_codes
 
 
 def recompute(verified: Verification) -> dict[str, float]:
-    """Compute the measures that a verified folder names and that need no original.
+    """Recompute the measures of a verified folder that need no original.
 
-    A measure that a later version added is not demanded of what was published before.
+    Only measures that the folder claims are recomputed: it may be older than some measures.
 
     Raises
     ------
     IntegrityError
-        If a figure in the folder's description is another, or unknown.
+        If a measure in the description of the folder differs or is unknown.
     """
     claims = verified.claims
     keys = claims.quasi_identifiers
     table = Table(
         attributes=tuple(Number(name) for name in keys),
-        # measures of this side compare values and never calculate with them
+        # measures of the published side compare values and never calculate with them
         keys=tuple(read_codes(verified.table[name]).values for name in keys),
         confidential={
             name: read_codes(verified.table[name])

@@ -1,7 +1,7 @@
-"""Of the bytes on disk: the verifier of published folders.
+"""The verifier of published folders.
 
-It reads each file once, with a CSV and a Parquet reader, believes nothing else, and shares nothing
-with the methods: what it confirms, anyone can confirm who has the folder.
+It reads each file once, with a CSV and a Parquet reader, and relies on nothing else. It shares no
+code with the methods: anyone who has the folder can repeat the verification.
 """
 
 import hashlib
@@ -28,18 +28,18 @@ Content = Mapping[str, bytes]
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """A published folder that keeps what it promises.
+    """A published folder whose claims are verified.
 
     Attributes
     ----------
     claims : Claims
-        What it promises.
+        The verified claims.
     table : pyarrow.Table
         Its records.
     k_found : int
-        Rows of the rarest combination of quasi-identifiers.
+        Number of rows that share the rarest combination of quasi-identifiers.
     checksums : dict of str to str
-        SHA-256 of each file, of the very bytes that were verified.
+        SHA-256 of the verified bytes of each file.
     """
 
     claims: Claims
@@ -49,7 +49,7 @@ class Verification:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.table.num_rows)
 
     @property
@@ -59,28 +59,28 @@ class Verification:
 
     @property
     def k_claimed(self) -> int:
-        """The k that was promised."""
+        """The promised k."""
         return self.claims.k
 
 
 def verify(folder: Path) -> Verification:
-    """Confirm from its own files that a published folder keeps what it promises.
+    """Verify the claims of a published folder from its own files.
 
     Raises
     ------
     IntegrityError
-        With every promise that is broken.
+        If a claim is false; the message lists every such claim.
     """
     return verify_content(read_folder(folder), str(folder))
 
 
 def verify_content(content: Content, name: str) -> Verification:
-    """Confirm that files that were read keep what they promise; ``name`` is that of their folder.
+    """Verify the claims of files that were read; ``name`` is the name of their folder.
 
     Raises
     ------
     IntegrityError
-        With every promise that is broken.
+        If a claim is false; the message lists every such claim.
     """
     faults = [
         *(f"{file} is missing" for file in FILES if file not in content),
@@ -115,20 +115,20 @@ def verify_content(content: Content, name: str) -> Verification:
         raise _broken(
             name,
             [
-                f"every combination of quasi-identifiers must stand in {claims.k} rows; one "
-                f"stands in {k_found}"
+                f"every combination of quasi-identifiers must occur in at least {claims.k} rows; "
+                f"the rarest occurs in {k_found}"
             ],
         )
     return Verification(claims, table, k_found, checksums)
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """Read every file of a folder once; neither the folder nor a file in it may be a link.
+    """Read every file of a folder once; neither the folder nor its files may be links.
 
     Raises
     ------
     IntegrityError
-        If there is no such folder, or something in it is not a regular file.
+        If the folder does not exist, or contains anything but regular files.
     """
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -152,7 +152,7 @@ def read_open_folder(handle: int, name: str) -> dict[str, bytes]:
 
 
 def read_file(folder: int, name: str) -> bytes:
-    """Read a regular file of an open folder; a link is not followed, and nothing is waited for."""
+    """Read a regular file of an open folder; never follow a link, never block."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -172,15 +172,15 @@ def checksums(folder: Path) -> dict[str, str]:
 
 
 def smallest_class(table: pa.Table, keys: tuple[str, ...]) -> int:
-    """Count the rows of the rarest combination of ``keys``; missing is a value like others."""
-    # under names of our own: a column may be called as the count is
+    """Count the rows of the rarest combination of ``keys``; missing counts as a value."""
+    # rename the columns: one of them may have the name of the count
     numbered = table.select(list(keys)).rename_columns([str(i) for i in range(len(keys))])
     counts = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])["count_all"]
     return min(counts.to_pylist(), default=0)
 
 
 def field_type(arrow: pa.DataType) -> str | None:
-    """Name the Frictionless type of an Arrow type; none if it cannot be published."""
+    """Give the Frictionless type of an Arrow type; None if it cannot be published."""
     types = pa.types
     for test, name in (
         (types.is_integer, "integer"),
@@ -198,15 +198,16 @@ def field_type(arrow: pa.DataType) -> str | None:
 def _misdescribed(table: pa.Table, claims: Claims) -> list[str]:
     if table.column_names != list(claims.types):
         return [f"{PARQUET} does not have the columns that {PACKAGE} lists"]
+    actual = {field.name: field_type(field.type) for field in table.schema}
     faults = [
-        f"column {name!r} must be of type {told}; it is {field_type(table.schema.field(name).type)}"
-        for name, told in claims.types.items()
-        if field_type(table.schema.field(name).type) != told
+        f"column {name!r} must be of type {claimed}; it is {actual[name]}"
+        for name, claimed in claims.types.items()
+        if actual[name] != claimed
     ]
     if table.num_rows != claims.rows:
         faults.append(f"there must be {claims.rows} rows; there are {table.num_rows}")
     faults += [
-        f"quasi-identifier {name!r} must have no missing values; {table[name].null_count} are"
+        f"quasi-identifier {name!r} must have no missing values; it has {table[name].null_count}"
         for name in claims.quasi_identifiers
         if table[name].null_count
     ]
@@ -214,7 +215,7 @@ def _misdescribed(table: pa.Table, claims: Claims) -> list[str]:
 
 
 def _csv_differs(content: bytes, table: pa.Table) -> list[str]:
-    """Read the CSV file as the types of the Parquet file, and compare cell by cell."""
+    """Read the CSV file with the types of the Parquet file, and compare all cells."""
     try:
         text = pyarrow.csv.read_csv(
             pa.BufferReader(content),

@@ -41,7 +41,7 @@ def check_options(kind: str, name: str, run: Callable[..., Any], options: dict[s
     Parameters
     ----------
     kind : str
-        What the algorithm is, such as "method".
+        Kind of the algorithm, such as "method".
     name : str
         Its name.
     run : callable

@@ -1,1 +1,1 @@
-"""Of the tables: what goes in and what comes out."""
+"""Suites of rules for tables: the input and the published table."""

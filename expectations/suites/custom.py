@@ -21,7 +21,7 @@ from expectations.numbers import has_places, is_exact, is_finite, is_number, is_
 
 
 def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
-    """Convert a column of Great Expectations, which knows pandas only."""
+    """Convert a column of Great Expectations, which supports pandas only."""
     return pa.array(column, from_pandas=True)
 
 

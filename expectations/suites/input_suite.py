@@ -1,4 +1,4 @@
-"""Of the file we are given.
+"""Suites for the source file.
 
 This module imports Great Expectations, which takes seconds: import it where a suite is run.
 """
@@ -12,14 +12,14 @@ from expectations.suites.require import rule
 
 
 def shape_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
-    """Build the suite for the outline of the file a spec names: its columns and its length."""
+    """Build the suite for the shape of the source: its columns and its number of rows."""
     k = spec.microaggregation.k
     return gx.ExpectationSuite(
         name="input-shape",
         expectations=[
             gxe.ExpectTableColumnsToMatchSet(
                 column_set=list(spec.columns.all),
-                meta=rule("the columns of the file must be those the spec gives a role"),
+                meta=rule("the file must have exactly the columns to which the spec gives a role"),
             ),
             gxe.ExpectTableRowCountToBeBetween(
                 min_value=k, meta=rule(f"the file must have at least k={k} rows")
@@ -29,7 +29,7 @@ def shape_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
 
 
 def input_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
-    """Build the suite for the values of the file a spec names."""
+    """Build the suite for the values of the source."""
     return gx.ExpectationSuite(
         name="input",
         expectations=[
@@ -46,6 +46,10 @@ def input_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
                 )
                 for column in spec.columns.identifiers
             ),
-            *(check for one in spec.columns.attributes for check in kind_of(one).input_rules(one)),
+            *(
+                expectation
+                for attribute in spec.columns.attributes
+                for expectation in kind_of(attribute).input_rules(attribute)
+            ),
         ],
     )

@@ -1,4 +1,4 @@
-"""Of the file we would publish.
+"""The suite for the table that would be published.
 
 This module imports Great Expectations, which takes seconds: import it where a suite is run.
 """
@@ -18,16 +18,16 @@ from expectations.suites.require import rule
 def output_suite(
     spec: ReleaseSpec, original: Table, digests: Mapping[str, str]
 ) -> gx.ExpectationSuite:
-    """Build the suite for the published form of a table, row by row.
+    """Build the suite for the published form of a table.
 
     Parameters
     ----------
     spec : ReleaseSpec
-        The request.
+        The spec of the release.
     original : Table
         The table before masking.
     digests : mapping of str to str
-        Digest of each column that must be published as it is.
+        Digest of each column that must be published unchanged.
     """
     columns, k = spec.columns, spec.microaggregation.k
     return gx.ExpectationSuite(
@@ -35,22 +35,29 @@ def output_suite(
         expectations=[
             gxe.ExpectTableColumnsToMatchOrderedList(
                 column_list=list(columns.published),
-                meta=rule("published columns must be those the spec says, and no identifier"),
+                meta=rule("the published columns must be those of the spec, without identifiers"),
             ),
             gxe.ExpectTableRowCountToEqual(
-                value=len(original), meta=rule("there must be as many rows as in the input")
+                value=len(original),
+                meta=rule("the published table must have as many rows as the input"),
             ),
             custom.ExpectEveryCombinationAtLeastKTimes(
                 column_list=list(columns.quasi_identifiers),
                 k=k,
-                meta=rule(f"every combination of quasi-identifiers must stand in {k} rows or more"),
+                meta=rule(
+                    f"every combination of quasi-identifiers must occur in at least {k} rows"
+                ),
             ),
-            *(check for one in original.attributes for check in kind_of(one).output_rules(one)),
+            *(
+                expectation
+                for attribute in original.attributes
+                for expectation in kind_of(attribute).output_rules(attribute)
+            ),
             *(
                 custom.ExpectColumnToHaveDigest(
                     column=column,
                     digest=digest,
-                    meta=rule(f"{column!r} must be untouched"),
+                    meta=rule(f"{column!r} must be unchanged"),
                 )
                 for column, digest in digests.items()
             ),

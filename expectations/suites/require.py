@@ -1,4 +1,4 @@
-"""Runs a suite and reports counts, never values."""
+"""Runs suites, and reports counts but never values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     import great_expectations as gx
     import pandas as pd
 
-# Counts may be reported, values never: results travel outside the secure area.
+# Results leave the secure area, so they may contain counts but no values.
 COUNTS_ONLY = {"result_format": "BASIC", "exclude_unexpected_values": True}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """How one rule of a suite fared.
+    """The result of one rule of a suite.
 
-    ``rows`` counts the rows that break it, where the rule is about rows.
+    ``rows`` counts the rows that break the rule; None if the rule is not about rows.
     """
 
     suite: str
@@ -29,11 +29,13 @@ class Finding:
     rows: int | None
 
     def __str__(self) -> str:
-        return self.rule + ("" if self.rows is None else f"; {self.rows} rows break this")
+        if self.rows is None:
+            return self.rule
+        return f"{self.rule}; {self.rows} {'row breaks' if self.rows == 1 else 'rows break'} this"
 
 
 def rule(words: str) -> dict[str, str]:
-    """Attach to an expectation the words in which it is reported."""
+    """Give the metadata that hold the wording of a rule in reports."""
     return {"rule": words}
 
 
@@ -50,7 +52,7 @@ def require(
     Raises
     ------
     ReleaseError
-        Of the type ``otherwise``, with every rule that is broken and how many rows break it.
+        Of the type ``otherwise``, with every broken rule and the number of rows that break it.
     """
     findings = tuple(_run(suite, frame))
     broken = [str(finding) for finding in findings if not finding.met]
@@ -63,7 +65,7 @@ def _run(suite: gx.ExpectationSuite, frame: pd.DataFrame) -> list[Finding]:
     import great_expectations as gx
     from great_expectations.data_context.types.base import ProgressBarsConfig
 
-    # this one raises its own level on import, and tells of a folder that it removes at once
+    # this logger sets its own level on import, and logs a folder that it removes at once
     logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
@@ -82,7 +84,7 @@ def _run(suite: gx.ExpectationSuite, frame: pd.DataFrame) -> list[Finding]:
 
 
 def _finding(suite: str, result: Any) -> Finding:
-    """Copy success and count by name; whatever else a result holds stays behind."""
+    """Copy success and count only: a result may hold values."""
     words = result.expectation_config.meta["rule"]
     if (result.exception_info or {}).get("raised_exception", True):
         raise ContractError(f"the check could not be run: {words}")

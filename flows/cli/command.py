@@ -1,4 +1,4 @@
-"""How a command is declared: its arguments stand directly above the function that runs it.
+"""Declaration of commands: arguments are declared directly above the function of a command.
 
 The docstring of that function is the help text of the command, and its name is the name of the
 command. Each declared argument becomes a keyword argument of the function.

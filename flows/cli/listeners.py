@@ -1,4 +1,4 @@
-"""Shows on the terminal how far a run is."""
+"""Shows the progress of a run on the terminal."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def status(home: Path | None) -> int:
     adopt(home)
     if "PREFECT_API_URL" not in os.environ:
         raise ReleaseError(
-            f"status needs an installation; there is none in {str(home)!r}: start one with "
+            f"status needs an installation, but {str(home)!r} contains none: start one with "
             "`microrelease up`, or set PREFECT_API_URL"
         )
     display.quieten_prefect()

@@ -110,7 +110,7 @@ class Installation:
     def environment(self) -> dict[str, str]:
         """The settings, on top of the environment of this process.
 
-        Of the Prefect settings in that environment, only those for logging are kept.
+        Prefect settings of that environment are dropped, except those for logging.
         """
         inherited = {
             name: value

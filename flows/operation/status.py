@@ -1,4 +1,4 @@
-"""Status of an installation: what is running, what waits for a reviewer and what is due."""
+"""Status of an installation: active runs, runs that wait for a reviewer, and due runs."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ class Due:
 
 @dataclass
 class Status:
-    """What is running, what waits for a reviewer and what is due; all times are in UTC.
+    """Runs that are active, waiting for a reviewer or due; all times are in UTC.
 
     ``faults`` are errors in specs and registers; each names its file or folder.
     """

@@ -1,1 +1,1 @@
-"""Trying methods, paths and k on one table, without publishing anything."""
+"""Exploration: tries methods, paths and k on one table, and publishes nothing."""

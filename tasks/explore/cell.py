@@ -1,4 +1,4 @@
-"""One choice of method, path and k, and what came of it."""
+"""One choice of method, path and k, with its measures."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,28 +20,29 @@ SHOWN = (
     "il", "rounding", "il_bound", "il_over_bound", "k", "dld", "within_records",
     "reidentified_best",
 )  # fmt: skip
-"""Measures of every map."""
+"""Measures that every map shows."""
 
 REASONS = 3
-"""Reasons that a recommendation names why choices were not measured."""
+"""Number of reasons that a recommendation gives for choices that were not measured."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A choice, and what it gave or why it gave nothing.
+    """A choice with its evaluation, or with the reason why there is none.
 
     Attributes
     ----------
     choice : MicroaggregationSection
-        Method, k and, if the method cuts one, path.
+        Method, k and, if the method cuts a path, the ordering.
     evaluation : Evaluation, optional
-        What was measured.
+        The measures; None if the choice could not be measured.
     verdicts : tuple of Verdict
-        The measures against the limits of the spec.
+        Verdicts on the measures, by the limits of the spec.
     below : bool
-        Whether its k is smaller than that of the spec, which it may show but never replace.
+        Whether its k is smaller than that of the spec: such a choice is shown but never
+        recommended.
     seconds : float
-        How long grouping and measuring took.
+        Seconds that grouping and measuring took.
     fault : str
         Why there is no evaluation; empty if there is one.
     """
@@ -55,9 +56,9 @@ class Cell:
 
     @property
     def admissible(self) -> bool:
-        """Whether it keeps every limit, and the k of the spec."""
-        kept = self.evaluation is not None and all(verdict.passed for verdict in self.verdicts)
-        return kept and not self.below
+        """Whether it meets every limit and has at least the k of the spec."""
+        passed = self.evaluation is not None and all(verdict.passed for verdict in self.verdicts)
+        return passed and not self.below
 
     @property
     def family(self) -> str:
@@ -71,7 +72,7 @@ class Cell:
         return f"{self.family}, k = {self.choice.k}"
 
     def measure(self, name: str) -> float:
-        """Take a measure; not a number where there is none."""
+        """Give a measure; NaN if the choice was not measured."""
         return float("nan") if self.evaluation is None else self.evaluation.measures[name]
 
 
@@ -80,45 +81,47 @@ def choices(
 ) -> list[MicroaggregationSection]:
     """List every combination; only methods that cut a path are combined with orderings.
 
-    The method of the spec keeps its options; others have their defaults.
+    The method of the spec keeps its options; all others use their defaults.
     """
     if not ks or min(ks) < 2:
         raise SpecError("k must be at least 2")
     for registry, names in ((METHODS, methods), (ORDERINGS, orderings)):
         for name in names:
             registry.known(name)
-    found = []
+    sections = []
     for method in methods:
         paths: Sequence[str | None] = orderings if METHODS[method].reads_path else [None]
         for path in paths:
             for k in sorted(set(ks)):
                 how = spec.microaggregation
-                kept: dict[str, Any] = {}
+                options: dict[str, Any] = {}
                 if method == how.method:
-                    kept["options"] = how.options
+                    options["options"] = how.options
                 if path is not None and path == how.ordering:
-                    kept["ordering_options"] = how.ordering_options
-                found.append(MicroaggregationSection(method=method, k=k, ordering=path, **kept))
-    return found
+                    options["ordering_options"] = how.ordering_options
+                sections.append(
+                    MicroaggregationSection(method=method, k=k, ordering=path, **options)
+                )
+    return sections
 
 
 def measures_of(spec: ReleaseSpec) -> tuple[str, ...]:
-    """Name the measures that a map shows, and those that the gate limits."""
+    """List the measures that a map shows, and those that the gate limits."""
     gated = (*spec.gate.ceilings.all, *spec.gate.floors.all)
     return tuple(name for name in MEASURES if name in SHOWN or name in gated)
 
 
 def try_choice(table: Table, spec: ReleaseSpec, choice: MicroaggregationSection) -> Cell:
-    """Group, round and measure a table as a release would, and hold it against the limits."""
-    chosen = spec.model_copy(update={"microaggregation": choice})
+    """Group, round and measure a table as a release would, and compare it with the limits."""
+    changed = spec.model_copy(update={"microaggregation": choice})
     least = spec.microaggregation.k
-    _, evaluation = mask_and_measure(table, chosen, plainly, measures_of(spec))
-    limits = Verdicts(evaluation, spec.gate, max(choice.k, least))
-    return Cell(choice, evaluation, limits.each, below=choice.k < least)
+    _, evaluation = mask_and_measure(table, changed, plainly, measures_of(spec))
+    verdicts = Verdicts(evaluation, spec.gate, max(choice.k, least))
+    return Cell(choice, evaluation, verdicts.each, below=choice.k < least)
 
 
 def best(cells: Sequence[Cell]) -> Cell | None:
-    """Find the admissible choice with the least IL; of equals the least DLD, then the larger k."""
+    """Find the admissible choice with the lowest IL; ties go to lower DLD, then to larger k."""
     admissible = [cell for cell in cells if cell.admissible]
     return min(
         admissible,
@@ -128,19 +131,19 @@ def best(cells: Sequence[Cell]) -> Cell | None:
 
 
 def front(cells: Sequence[Cell]) -> list[Cell]:
-    """Find the choices that no other beats in both IL and DLD, by rising IL."""
-    found: list[Cell] = []
+    """Find the Pareto front of IL and DLD, by increasing IL."""
+    undominated: list[Cell] = []
     measured = [cell for cell in cells if cell.evaluation is not None]
     for cell in sorted(measured, key=lambda cell: (cell.measure("il"), cell.measure("dld"))):
-        if not found or cell.measure("dld") < found[-1].measure("dld"):
-            found.append(cell)
-    return found
+        if not undominated or cell.measure("dld") < undominated[-1].measure("dld"):
+            undominated.append(cell)
+    return undominated
 
 
 def recommendation(cells: Sequence[Cell], spec: ReleaseSpec) -> str:
-    """Say which choice to take, and why."""
+    """Recommend a choice, with reasons."""
     measured = [cell for cell in cells if cell.evaluation is not None]
-    sentences = [_choice(measured, spec) if measured else "Nothing could be measured."]
+    sentences = [_choice(measured, spec) if measured else "No choice could be measured."]
     return " ".join([*sentences, *_unmeasured(cells)])
 
 
@@ -151,52 +154,51 @@ def _choice(measured: Sequence[Cell], spec: ReleaseSpec) -> str:
     admissible = [cell for cell in measured if cell.admissible]
     il, dld = chosen.measure("il"), chosen.measure("dld")
     words = (
-        f"Take {chosen.name}: of {len(admissible)} choices within all limits (of {len(measured)} "
-        f"that were measured) it loses least, IL {il:.2f} % at DLD {dld:.2f} %."
+        f"Use {chosen.name}: it has the lowest IL ({il:.2f} %, with DLD {dld:.2f} %) of all "
+        f"choices that meet the limits ({len(admissible)} of {len(measured)} measured)."
     )
-    others = best([cell for cell in admissible if cell.family != chosen.family])
-    if others is not None:
-        words += f" The next best is {others.name} with IL {others.measure('il'):.2f} %."
+    runner_up = best([cell for cell in admissible if cell.family != chosen.family])
+    if runner_up is not None:
+        words += f" The next best is {runner_up.name}, with IL {runner_up.measure('il'):.2f} %."
     bound = chosen.evaluation.measures.get("il_bound") if chosen.evaluation else None
     if bound:
         words += (
             f" No method could lose less than {bound:.2f} % at k = {chosen.choice.k}, so this is "
             f"at most {il / bound:.2f} times the optimum."
         )
-    now = spec.microaggregation
-    current = next((cell for cell in measured if cell.choice == now), None)
+    current = next((cell for cell in measured if cell.choice == spec.microaggregation), None)
     if current is not None and current != chosen:
-        words += f" The spec has {current.name}, with IL {current.measure('il'):.2f} %."
+        words += f" The spec now uses {current.name}, with IL {current.measure('il'):.2f} %."
     return words
 
 
 def _none_admissible(measured: Sequence[Cell], spec: ReleaseSpec) -> str:
-    """Say which choice comes nearest to the limits, and what it misses."""
+    """Name the choice that comes closest to the limits, and the limits that it misses."""
 
     def excess(cell: Cell) -> tuple[int, float]:
         failed = [verdict for verdict in cell.verdicts if not verdict.passed]
         return len(failed), sum(abs(v.value - v.limit) / (abs(v.limit) or 1.0) for v in failed)
 
-    allowed = [cell for cell in measured if not cell.below]
-    if not allowed:
+    candidates = [cell for cell in measured if not cell.below]
+    if not candidates:
         return (
-            f"No choice with the k of the spec or a larger one was measured: try k = "
-            f"{spec.microaggregation.k} and more. A smaller k is never recommended."
+            f"No choice with at least the k of the spec was measured: try k = "
+            f"{spec.microaggregation.k} or larger. A smaller k is never recommended."
         )
-    nearest = min(allowed, key=excess)
+    closest = min(candidates, key=excess)
     misses = "; ".join(
-        f"{verdict.title} is {verdict.shown_value}, must be {verdict.shown_limit}"
-        for verdict in nearest.verdicts
+        f"{verdict.title} is {verdict.shown_value} but must be {verdict.shown_limit}"
+        for verdict in closest.verdicts
         if not verdict.passed
     )
     return (
-        f"None of {len(allowed)} choices keeps all limits. {nearest.name} comes nearest: "
-        f"{misses}. Try other k, or have the limits reviewed."
+        f"No choice meets all limits ({len(candidates)} measured). The closest is {closest.name}: "
+        f"{misses}. Try other values of k, or have the limits reviewed."
     )
 
 
 def _unmeasured(cells: Sequence[Cell]) -> Iterator[str]:
-    """Say how many choices were not measured, and why."""
+    """Count the choices that were not measured, with the most frequent reasons."""
     faults = Counter(cell.fault for cell in cells if cell.evaluation is None)
     if faults:
         common = faults.most_common(REASONS)
@@ -205,10 +207,10 @@ def _unmeasured(cells: Sequence[Cell]) -> Iterator[str]:
         reasons += [f"other reasons ({others})"] if others else []
         yield (
             f"Caution: {faults.total()} of {len(cells)} choices were not measured and may be "
-            f"better: {'; '.join(reasons)}."
+            f"better. Reasons: {'; '.join(reasons)}."
         )
 
 
 def timed(cell: Cell, seconds: float) -> Cell:
-    """Note how long a cell took."""
+    """Add the seconds that a cell took."""
     return replace(cell, seconds=seconds)

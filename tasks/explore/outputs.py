@@ -1,4 +1,4 @@
-"""What an exploration leaves behind: a page, its pictures, a table, and a spec if one is wanted."""
+"""The outputs of an exploration: a page with pictures, a table and, on request, a spec."""
 
 import textwrap
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def write_map(cells: Sequence[Cell], spec: ReleaseSpec, folder: Path) -> None:
 
 
 def show_map(cells: Sequence[Cell], spec: ReleaseSpec) -> None:
-    """Log the recommendation and the table of all choices that were tried."""
+    """Create artefacts with the recommendation and the table of all choices."""
     create_markdown_artifact(
         key=f"explore-recommendation-{spec.release.name}", markdown=recommendation(cells, spec)
     )
@@ -53,12 +53,12 @@ def show_map(cells: Sequence[Cell], spec: ReleaseSpec) -> None:
 
 
 def write_choice(cells: Sequence[Cell], spec: ReleaseSpec, source: Path, target: Path) -> None:
-    """Write the spec ``source`` anew with the recommended choice in it.
+    """Write a copy of the spec ``source`` with the recommended choice.
 
     Raises
     ------
     RefusedError
-        If no choice keeps all limits, or if the file is there already.
+        If no choice meets all limits, or if the file exists already.
     """
     chosen = best(cells)
     if chosen is None:
@@ -67,7 +67,7 @@ def write_choice(cells: Sequence[Cell], spec: ReleaseSpec, source: Path, target:
         raise RefusedError(f"{str(target)!r} must not be overwritten; choose another name")
     content: dict[str, Any] = yaml.safe_load(source.read_text(encoding="utf-8"))
     if target.absolute().parent != source.absolute().parent:
-        # paths in a spec are seen from the folder it lies in
+        # paths in a spec are relative to its folder
         dumped = spec.model_dump(mode="json", exclude_unset=True)
         content["source"], content["publication"] = dumped["source"], dumped["publication"]
     content["microaggregation"] = chosen.choice.model_dump(mode="json", exclude_defaults=True)
@@ -78,7 +78,7 @@ def write_choice(cells: Sequence[Cell], spec: ReleaseSpec, source: Path, target:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Put a file in place in one step."""
+    """Write or replace a file in one step."""
     draft = path.with_name(f".{path.name}.part")
     draft.write_bytes(content)
     draft.replace(path)

@@ -1,4 +1,4 @@
-"""The map as a page."""
+"""The page of an exploration."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,11 +10,11 @@ from tasks.reporting.page import render
 from tasks.reporting.pictures import Svg
 
 MAIN = ("il", "rounding", "dld", "within_records", "reidentified_best", "il_over_bound")
-"""Measures in the first table; all are in the second."""
+"""Measures in the first table; the second table has all measures."""
 
 
 def map_page(cells: Sequence[Cell], spec: ReleaseSpec, pictures: Mapping[str, Svg]) -> str:
-    """Put the recommendation, the map and the tables on one page."""
+    """Write the page with the recommendation, the map and the tables."""
     recommended = best(cells)
     return render(
         "map.html",
@@ -40,11 +40,11 @@ def _chosen(spec: ReleaseSpec, recommended: Cell | None) -> ReleaseSpec:
 
 
 def _shortlist(cells: Sequence[Cell]) -> list[tuple[Cell, bool]]:
-    """List the choices that meet all limits or lie on the Pareto front, and whether they do."""
+    """List the choices that meet all limits or lie on the Pareto front; True marks the front."""
     on_front = {id(cell) for cell in front(cells)}
-    listed = [(cell, id(cell) in on_front) for cell in cells]
+    rows = [(cell, id(cell) in on_front) for cell in cells]
     return sorted(
-        ((cell, is_on_front) for cell, is_on_front in listed if cell.admissible or is_on_front),
+        ((cell, is_on_front) for cell, is_on_front in rows if cell.admissible or is_on_front),
         key=lambda row: (not row[0].admissible, row[0].measure("il"), row[0].name),
     )
 

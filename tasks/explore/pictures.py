@@ -13,31 +13,31 @@ from tasks.explore.cell import Cell, best, front
 from tasks.reporting.pictures import INK, LINE, MARKERS, SERIES, figure, style
 
 NAMED = len(SERIES)
-"""Methods that get a colour of their own; more could not be told apart."""
+"""Number of methods that get their own colour; more colours could not be distinguished."""
 
 CLOSE = 0.05
-"""Points nearer than this share of the width and the height need one label only."""
+"""Points closer than this share of the width and height of the axes share one label."""
 
 ROOM = 1.08
 
 
 @style()
 def risk_utility_map(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
-    """Draw IL against DLD: a curve per method, limits as a box, and the front."""
+    """Draw IL against DLD: a curve per method, the ceilings as a box, and the Pareto front."""
     drawing, axes = figure(820, 500)
     families = _families(cells)
     named = _worth_naming(families, cells)
     for family, points in families.items():
         _curve(axes, family, points, named)
-    chosen = front(cells)
+    undominated = front(cells)
     axes.plot(
-        [cell.measure("il") for cell in chosen],
-        [cell.measure("dld") for cell in chosen],
+        [cell.measure("il") for cell in undominated],
+        [cell.measure("dld") for cell in undominated],
         color=INK,
         linewidth=1.2,
         linestyle=(0, (1, 1.5)),
         zorder=2,
-        label="front: nothing is better in both",
+        label="front: no choice is better in both",
     )
     ceilings = spec.gate.ceilings
     axes.add_patch(
@@ -98,7 +98,7 @@ def risk_utility_map(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
 
 @style()
 def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
-    """Draw IL against k: a curve per method, above what no method can go below."""
+    """Draw IL against k: a curve per method, above the lower bound of any method."""
     drawing, axes = figure(820, 420)
     families = _families(cells)
     named = _worth_naming(families, cells)
@@ -111,7 +111,7 @@ def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
         color=INK,
         linewidth=1.4,
         linestyle="--",
-        label="proven: no method can lose less",
+        label="lower bound of any method",
     )
     axes.axhline(spec.gate.ceilings.il, color=INK, linewidth=1.2)
     axes.annotate(
@@ -127,24 +127,24 @@ def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
     near = [cell for cell in measured if cell.family in named] or measured
     axes.set_ylim(0.0, ROOM * max([spec.gate.ceilings.il, *(cell.measure("il") for cell in near)]))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("k: records that each published one stands for")
+    axes.set_xlabel("k: smallest number of records in a group")
     axes.set_ylabel("IL: information lost, %")
     drawing.legend(loc="outside right center")
     return drawing
 
 
 def _families(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    found: dict[str, list[Cell]] = defaultdict(list)
+    families: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         if cell.evaluation is not None:
-            found[cell.family].append(cell)
-    for points in found.values():
+            families[cell.family].append(cell)
+    for points in families.values():
         points.sort(key=lambda cell: cell.choice.k)
-    return found
+    return families
 
 
 def _bounds(cells: Sequence[Cell]) -> dict[int, float]:
-    """Take what no method can go below, by k."""
+    """Give the lower bound of IL, by k."""
     return {
         cell.choice.k: cell.evaluation.measures["il_bound"]
         for cell in sorted(cells, key=lambda cell: cell.choice.k)
@@ -153,7 +153,7 @@ def _bounds(cells: Sequence[Cell]) -> dict[int, float]:
 
 
 def _worth_naming(families: dict[str, list[Cell]], cells: Sequence[Cell]) -> dict[str, int]:
-    """Choose the methods that get a colour: those on the front, then those that lose least."""
+    """Choose the methods that get a colour: those on the front, then those with the least loss."""
     on_front = list(dict.fromkeys(cell.family for cell in front(cells)))
 
     def mean_loss(family: str) -> float:
@@ -186,15 +186,15 @@ def _curve(
 
 
 def _label(axes: Axes, cells: Sequence[Cell], named: dict[str, int]) -> None:
-    """Write its k beside each point, once where several of the same k are close together."""
+    """Write k beside each point, once if several points with the same k are close together."""
     width, height = axes.get_xlim()[1], axes.get_ylim()[1]
     placed: list[tuple[int, float, float]] = []
     for cell in cells:
         k, x, y = cell.choice.k, cell.measure("il") / width, cell.measure("dld") / height
-        known = any(
+        is_labelled = any(
             other == k and abs(x - a) < CLOSE and abs(y - b) < CLOSE for other, a, b in placed
         )
-        if cell.family in named and not known:
+        if cell.family in named and not is_labelled:
             placed.append((k, x, y))
             axes.annotate(
                 str(k),

@@ -1,4 +1,4 @@
-"""Every choice that was tried, as rows."""
+"""All choices of an exploration, as rows."""
 
 import csv
 import io
@@ -12,15 +12,15 @@ HEADINGS = ("method", "ordering", "k", "admissible", "on_front", "seconds", "fau
 
 
 def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """List what is known of each choice; measures that do not apply are empty."""
-    best = {id(cell) for cell in front(cells)}
+    """List all choices with their measures; measures that do not apply are empty."""
+    on_front = {id(cell) for cell in front(cells)}
     return [
         {
             "method": cell.choice.method,
             "ordering": cell.choice.ordering or "",
             "k": cell.choice.k,
             "admissible": cell.admissible,
-            "on_front": id(cell) in best,
+            "on_front": id(cell) in on_front,
             "seconds": round(cell.seconds, 3),
             "fault": cell.fault,
             **{
@@ -33,13 +33,13 @@ def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def measured_names(cells: Sequence[Cell]) -> list[str]:
-    """List the measures that some choice has."""
+    """List the measures that at least one choice has."""
     known = {name for cell in cells if cell.evaluation for name in cell.evaluation.measures}
     return [name for name in MEASURES if name in known]
 
 
 def _headings(cells: Sequence[Cell]) -> dict[str, str]:
-    """Head the columns of measures; k is the one asked for, k_found that of the smallest group."""
+    """Name the columns of measures; k is the request, k_found the size of the smallest group."""
     return {name: "k_found" if name == "k" else name for name in measured_names(cells)}
 
 

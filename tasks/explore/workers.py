@@ -1,4 +1,4 @@
-"""Processes that try choices, and can be stopped when one takes too long."""
+"""Processes that try choices; a choice that takes too long can be stopped."""
 
 import multiprocessing
 import os
@@ -25,15 +25,15 @@ STARTING_SECONDS = 120.0
 THREADS = "OPENBLAS_NUM_THREADS"
 
 Task = tuple[Table, ReleaseSpec]
-"""What every worker gets once, through a pipe: it never touches a disk."""
+"""Input of every worker, sent once through a pipe and never written to disk."""
 
 
 class Workers:
     """A few processes, each of which tries one choice at a time.
 
-    A choice that takes longer than ``seconds``, not counting what it takes to compile kernels, is
-    given up: kernels cannot be interrupted from outside, but a process can be stopped. Its place is
-    taken by a new one.
+    A choice that takes longer than ``seconds``, not counting the compilation of kernels, is
+    abandoned: kernels cannot be interrupted, but a process can be stopped. A new process replaces
+    it.
     """
 
     def __init__(self, task: Task, count: int, seconds: float) -> None:
@@ -88,10 +88,10 @@ class _Worker:
         theirs.close()
         self.connection.send(task)
         self.connection.poll(STARTING_SECONDS)
-        self.connection.recv()  # it has imported everything: the clock of a choice is its own
+        self.connection.recv()  # it has imported everything, so imports do not count for a choice
 
     def try_choice(self, choice: MicroaggregationSection, seconds: float) -> Cell:
-        """Wait for what comes of a choice; while the process compiles, its clock stands still."""
+        """Wait for the cell of a choice; the time of compilation does not count."""
         self.connection.send(choice)
         spent = 0.0
         compiles = False
@@ -114,7 +114,7 @@ class _Worker:
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Let a new process do its linear algebra in one thread: there are others beside it."""
+    """Limit the linear algebra of a new process to one thread: several processes run at once."""
     before = os.environ.get(THREADS)
     os.environ[THREADS] = "1"
     try:
@@ -128,7 +128,7 @@ def _one_thread_each() -> Iterator[None]:
 
 @contextmanager
 def working(task: Task, count: int, seconds: float) -> Iterator[Workers]:
-    """Start processes, and stop them whatever happens."""
+    """Start processes, and stop them at the end, even after an error."""
     workers = Workers(task, count, seconds)
     try:
         yield workers
@@ -137,9 +137,9 @@ def working(task: Task, count: int, seconds: float) -> Iterator[Workers]:
 
 
 def _serve(connection: Connection) -> None:
-    """Try choices until there are no more; the life of a process."""
+    """Try choices until the connection closes."""
     table, spec = connection.recv()
-    # a registry imports what it lists when that is first asked for
+    # a registry imports an algorithm on first use
     for algorithms in (METHODS, ORDERINGS):
         list(algorithms.values())
     connection.send("ready")

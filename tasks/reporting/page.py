@@ -101,6 +101,6 @@ def render(template: str, **values: object) -> str:
     template : str
         Its file name; values are escaped if that ends in ``.html``.
     **values : object
-        What the template shows.
+        Values that the template shows.
     """
     return TEMPLATES.get_template(template).render(values)

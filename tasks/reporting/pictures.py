@@ -78,7 +78,7 @@ DIVERGING = LinearSegmentedColormap.from_list(
     ["#b35806", "#f1a340", "#fee0b6", "#f7f7f7", "#d8daeb", "#5e9fd0", "#08519c"],
 )
 LARGER = 1.4
-"""How much a picture may grow to fill its place."""
+"""Largest factor by which a picture may grow to fill its place."""
 
 MOST_NUMBERS = 12
 """Columns of a matrix up to which its cells carry their numbers."""
@@ -130,7 +130,7 @@ def as_svg(drawing: Figure, label: str) -> Svg:
     drawing : Figure
         The picture.
     label : str
-        What it shows, for those who do not see it.
+        Description for people who cannot see it.
     """
     # a page may hold a name only once, and names within a picture are hashed with the salt
     mpl.rcParams["svg.hashsalt"] = label
@@ -141,7 +141,7 @@ def as_svg(drawing: Figure, label: str) -> Svg:
 
 @style()
 def as_png(drawing: Figure, scale: float = 2.0) -> bytes:
-    """Write a picture as PNG, on white, at so many pixels for each of its own."""
+    """Write a picture as PNG on white, with ``scale`` pixels per pixel of the drawing."""
     buffer = io.BytesIO()
     drawing.savefig(
         buffer, format="png", dpi=72 * scale, facecolor="white", metadata={"Software": None}

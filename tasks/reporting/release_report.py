@@ -78,7 +78,7 @@ def release_report(manifest: Manifest, profile: Profile | None = None) -> str:
     manifest : Manifest
         Every figure is taken from it. It lacks the parts that the attempt did not reach.
     profile : Profile, optional
-        What may be drawn of originals.
+        The summary of originals that may be drawn.
     """
     facts = manifest.evaluation
     evaluation = None if facts is None else Evaluation(**facts.model_dump())

@@ -1,4 +1,4 @@
-"""How many groups there are of each size."""
+"""Number of groups of each size."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
-    """Read a CSV file as text; columns published unchanged become numbers if that loses nothing."""
+    """Read a CSV file as text; unchanged columns become numbers if no cell changes."""
     source = spec.source
     try:
         table = _all_text(content, source)
@@ -33,7 +33,7 @@ def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
 
 
 def _column(name: str, text: pa.ChunkedArray, spec: ReleaseSpec) -> pa.ChunkedArray:
-    """Write a key with a decimal point; read a column that is published unchanged, if safe."""
+    """Give a key column a decimal point; read an unchanged column as numbers if that is safe."""
     pointed = _swap_marks(text) if spec.source.decimal == "," else text
     if name in spec.columns.quasi_identifiers:
         return pointed
@@ -67,7 +67,7 @@ def _header_and_text(content: bytes, source: SourceSection) -> tuple[list[str], 
 
 
 def _swap_marks(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Write a decimal comma as a point; a point becomes a comma, which is in no number."""
+    """Write a decimal comma as a point; a point becomes a comma, which no number contains."""
     marked = pc.replace_substring(text, ".", "\0")
     return pc.replace_substring(pc.replace_substring(marked, ",", "."), "\0", ",")
 

@@ -11,14 +11,14 @@ from tasks.sources.reader import Reader
 def read(content: bytes, _spec: ReleaseSpec) -> pa.Table:
     """Read a Parquet file, every page of it."""
     try:
-        # unlike read_table, this reads repeated columns, which have a message of their own
+        # unlike read_table, this reads repeated columns, which get their own message
         table = pyarrow.parquet.ParquetFile(pa.BufferReader(content)).read()
         table.validate(full=True)
-        # a damaged name shows when it is decoded
+        # decoding a damaged name raises an error
         return pa.table(table.columns, names=table.column_names)
     except (pa.ArrowException, OSError, UnicodeError):
         raise DataError(
-            "the source must be a Parquet file; it cannot be read as one: it may be damaged or "
+            "the source must be a Parquet file, but cannot be read as one: it may be damaged or "
             "incomplete"
         ) from None
 

@@ -1,4 +1,4 @@
-"""What a kind of source provides."""
+"""The contract of a kind of source."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Reader:
         Whether such a file is text.
     read : callable
         Reads the bytes of the file that a spec names. It raises `DataError` if they cannot be read,
-        and never quotes them: the readers of Arrow and Python show the line that they stumble over.
+        and never quotes them: the readers of Arrow and Python quote the line that they cannot read.
     """
 
     file: str

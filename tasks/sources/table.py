@@ -26,13 +26,13 @@ FIRST_BYTES = {
     b"PK\x03\x04": "a ZIP archive, as Excel files are",
     b"\xd0\xcf\x11\xe0": "an old Excel file",
 }
-"""Kinds of file that are mistaken for one another, by their first bytes."""
+"""Kinds of file that are often confused, by their first bytes."""
 HEAD = 65_536
-"""So many bytes show whether a file is text."""
+"""Number of bytes that show whether a file is text."""
 
 EPOCH = date(1970, 1, 1).toordinal()
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-"""Number of each in a second."""
+"""Units of time per second."""
 
 
 def read_table(content: bytes, spec: ReleaseSpec) -> pa.Table:
@@ -60,12 +60,12 @@ def read_table(content: bytes, spec: ReleaseSpec) -> pa.Table:
 
 
 def _refuse_other_kinds(content: bytes, reader: Reader) -> None:
-    """Name the kind of a file that is not of the kind asked for, if its bytes tell."""
+    """Refuse a file of another kind than the spec says, if its first bytes show the kind."""
     kinds = (kind for start, kind in FIRST_BYTES.items() if content.startswith(start))
-    found = TEXT if _is_text(content) else next(kinds, None)
-    if found not in (None, TEXT if reader.is_text else reader.file):
+    kind = TEXT if _is_text(content) else next(kinds, None)
+    if kind not in (None, TEXT if reader.is_text else reader.file):
         raise DataError(
-            f"the source must be {reader.file}; it is {found}: unpack or convert it, or correct "
+            f"the source must be {reader.file}; it is {kind}: unpack or convert it, or correct "
             "source.path and source.format"
         )
 
@@ -89,8 +89,8 @@ def _refuse_other_types(table: pa.Table, columns: ColumnsSection) -> None:
     _refuse(
         [field.name for field in table.schema if field_type(field.type) is None],
         columns,
-        "columns must hold numbers, text, truth values, dates or times without zone; these hold "
-        "something else",
+        "columns must hold numbers, text, truth values, dates or times without time zone; these "
+        "hold something else",
     )
 
 
@@ -98,14 +98,15 @@ def _refuse_other_years(table: pa.Table, columns: ColumnsSection) -> None:
     _refuse(
         [name for name in table.column_names if not _within_years(table[name])],
         columns,
-        "dates and times must lie in the years 1 to 9999; these columns have others",
+        "dates and times must lie in the years 1 to 9999; these columns have other years",
     )
 
 
 def _refuse(names: list[str], columns: ColumnsSection, words: str) -> None:
-    """Refuse a table because of some columns; those that the spec does not name are counted.
+    """Refuse a table because of some columns.
 
-    Their names are not shown: in a damaged file they may be records.
+    Columns that the spec does not name are only counted: in a damaged file their names may be
+    records.
     """
     if names:
         known = [repr(name) for name in names if name in columns.all]
@@ -115,7 +116,7 @@ def _refuse(names: list[str], columns: ColumnsSection, words: str) -> None:
 
 
 def _within_years(column: pa.ChunkedArray) -> bool:
-    """Tell whether all dates and times of a column lie in the years that Python's calendar has."""
+    """Check whether all dates and times of a column lie in the years of Python's calendar."""
     if pa.types.is_date32(column.type):
         day, counts = 1, column.cast(pa.int32())
     elif pa.types.is_timestamp(column.type):
@@ -129,7 +130,7 @@ def _within_years(column: pa.ChunkedArray) -> bool:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Undo encodings that carry no meaning: dictionaries, wide text, NaN for missing."""
+    """Normalise encodings without meaning: dictionaries, wide text, NaN for missing."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type

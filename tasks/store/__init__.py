@@ -1,1 +1,1 @@
-"""What is written, whole or not at all."""
+"""Public folder, register and candidates: files are written completely or not at all."""

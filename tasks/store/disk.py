@@ -269,7 +269,7 @@ def _unwritable(folder: Path, what: str, error: OSError) -> StorageError:
 
 @contextmanager
 def try_lock(path: Path, patience: float) -> Iterator[bool]:
-    """Hold a lock file; yield whether it could be locked within so many seconds."""
+    """Lock a file; yield whether it could be locked within ``patience`` seconds."""
     end = time.monotonic() + patience
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

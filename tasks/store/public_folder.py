@@ -225,8 +225,8 @@ def same_release(
         revised = release.model_copy(update={"revision": release.revision - 1})
         if _published(places.public, revised.folder) is None:
             raise RefusedError(
-                f"revision {release.revision} must follow a published {revised.folder.name}; there "
-                f"is none: set release.revision to {revised.revision}"
+                f"revision {release.revision} must follow a published {revised.folder.name}, "
+                f"which does not exist: set release.revision to {revised.revision}"
             )
     return None
 

@@ -57,7 +57,7 @@ def test_a_map_its_table_and_a_spec_are_written_and_nothing_is_published(
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
     cells = re.findall(r"^  (?:mdav|mhm along npn), k = \d+ +\d+\.\d\d s", shown, re.MULTILINE)
     assert len(cells) == 6
-    assert "Take " in shown
+    assert "Use " in shown
     assert "Caution: 2 of 6 choices were not measured" in shown
     assert not request_of.public.exists()
     assert not request_of.register.exists()
@@ -117,5 +117,5 @@ def test_where_nothing_is_admissible_no_spec_is_written(
         gate={"ceilings": {"il": 0.0, "dld": 0.0}},
     )
     assert code == 12
-    assert "None of 1 choices keeps all limits" in capsys.readouterr().err
+    assert "No choice meets all limits" in capsys.readouterr().err
     assert not Path(chosen).exists()

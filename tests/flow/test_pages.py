@@ -119,4 +119,4 @@ def test_the_map_asks_nothing_of_anyone_and_names_its_choice(
         assert seen.complaints == []
         assert seen.overflow <= 0
         assert "mdav, k = 3" in seen.text
-        assert "No method could lose less" in seen.text or "keeps all limits" in seen.text
+        assert "No method could lose less" in seen.text or "meets all limits" in seen.text

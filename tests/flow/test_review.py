@@ -165,7 +165,7 @@ def test_a_notification_block_is_sent_each_bad_end_once(
     state = Failed(name="Blocked", message="IL is too large")
     monkeypatch.setenv(NOTIFICATION_BLOCK, "custom-webhook/missing")
     monkeypatch.setattr(notify_module, "PAUSES", (0.0, 0.0))
-    with pytest.raises(StorageError, match="must take notifications; it failed 2 times"):
+    with pytest.raises(StorageError, match="must accept notifications; it failed 2 times"):
         tell(run, state)
     # what could not be sent is not lost
     (unsent,) = outbox.iterdir()

@@ -229,7 +229,7 @@ def test_a_partition_leaves_the_array_of_its_caller_alone() -> None:
 @pytest.mark.parametrize("rows", [[[0, 1], [1, 2]], [[0, 1], [3, 4]]])
 def test_partitions_are_joined_if_they_hold_every_row_once(rows: list[list[int]]) -> None:
     pair = Partition(np.array([0, 0]), k=2)
-    with pytest.raises(ContractError, match="one k and every row once"):
+    with pytest.raises(ContractError, match="the same k and hold every row once"):
         Partition.join([(np.array(own), pair) for own in rows])
 
 

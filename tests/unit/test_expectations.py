@@ -1,5 +1,6 @@
 """Of the input, the output and the measures: what breaks a rule is counted, and never quoted."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -110,13 +111,13 @@ SECRET = "98765.4321"
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"staff": text("1", None, "3")}, "'staff' must have no missing values; 1 rows break this"),
-        ({"sales": text("1", SECRET, "x")}, "'sales' must be numeric; 1 rows break this"),
+        ({"staff": text("1", None, "3")}, "'staff' must have no missing values; 1 row breaks this"),
+        ({"sales": text("1", SECRET, "x")}, "'sales' must be numeric; 1 row breaks this"),
         ({"sales": text(SECRET, "inf", "-inf")}, "'sales' must be finite; 2 rows break this"),
         ({"staff": text("1", "2.5", SECRET)}, "real numbers); 2 rows break this"),
         ({"id": text(SECRET, SECRET, "c")}, "identifier and must be unique; 2 rows break this"),
-        ({"id": text(None, SECRET, "c")}, "'id' must have no missing values; 1 rows break this"),
-        ({"extra": text("1", "2", SECRET)}, "columns of the file must be those the spec gives"),
+        ({"id": text(None, SECRET, "c")}, "'id' must have no missing values; 1 row breaks this"),
+        ({"extra": text("1", "2", SECRET)}, "the columns to which the spec gives a role"),
     ],
 )
 def test_what_breaks_a_rule_is_counted_and_not_quoted(
@@ -137,7 +138,7 @@ def test_all_broken_rules_are_reported_at_once(request_of: Request) -> None:
     frame = good_input().assign(staff=text("x", None, "1.5"), sales=text("inf", "1", "2"))
     with pytest.raises(DataError) as raised:
         check_input(frame, request_of.load())
-    assert str(raised.value).count("rows break this") == 4
+    assert len(re.findall("rows? breaks? this", str(raised.value))) == 4
     assert str(raised.value).endswith(": mend it")
 
 
@@ -171,20 +172,23 @@ def suite_for_output(spec: ReleaseSpec) -> Any:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda frame: frame.assign(id=["a", "b", "c"]), "and no identifier"),
+        (lambda frame: frame.assign(id=["a", "b", "c"]), "without identifiers"),
         (lambda frame: frame[["staff", "zone", "sales", "score"]], "published columns must be"),
-        (lambda frame: frame.head(2), "as many rows as in the input"),
+        (lambda frame: frame.head(2), "as many rows as the input"),
         (
             lambda frame: frame.assign(sales=[2.5, 2.5, 2.6]),
-            "stand in 3 rows or more; 3 rows break",
+            "occur in at least 3 rows; 3 rows break",
         ),
-        (lambda frame: frame.assign(staff=2.5), "'staff' must stay whole numbers; 3 rows break"),
+        (
+            lambda frame: frame.assign(staff=2.5),
+            "'staff' must still hold whole numbers; 3",
+        ),
         (
             lambda frame: frame.assign(sales=2.51),
-            "'sales' must be published with 1 decimals; 3 rows",
+            "'sales' must be published with at most 1 decimal; 3 rows",
         ),
-        (lambda frame: frame.assign(score=text("9", None, "7")), "'score' must be untouched"),
-        (lambda frame: frame.assign(zone=text("1", "2", "4")), "'zone' must be untouched"),
+        (lambda frame: frame.assign(score=text("9", None, "7")), "'score' must be unchanged"),
+        (lambda frame: frame.assign(zone=text("1", "2", "4")), "'zone' must be unchanged"),
     ],
 )
 def test_an_output_that_breaks_a_promise_is_caught(

@@ -87,30 +87,32 @@ def test_the_admissible_choice_that_loses_least_is_recommended(limited: Any) -> 
     assert front(cells) == [cells[1], cells[0], cells[2], cells[3]]
     words = recommendation(cells, limited)
     assert words.startswith(
-        "Take mdav, k = 3: of 2 choices within all limits (of 4 that were measured) it loses least,"
-        " IL 12.00 % at DLD 45.00 %. The next best is cbfs, k = 3 with IL 14.00 %."
+        "Use mdav, k = 3: it has the lowest IL (12.00 %, with DLD 45.00 %) of all choices that "
+        "meet the limits (2 of 4 measured). The next best is cbfs, k = 3, with IL 14.00 %."
     )
     assert "No method could lose less than 6.00 % at k = 3" in words
     assert "at most 2.00 times the optimum" in words
 
 
-def test_what_the_spec_has_now_is_told_if_it_is_not_the_best(limited: Any) -> None:
+def test_the_choice_of_the_spec_is_named_if_it_is_not_the_best(limited: Any) -> None:
     cells = [cell(limited, "mdav", 3, 12.0, 45.0), cell(limited, "cbfs", 3, 11.0, 45.0)]
-    assert recommendation(cells, limited).endswith("The spec has mdav, k = 3, with IL 12.00 %.")
+    assert recommendation(cells, limited).endswith(
+        "The spec now uses mdav, k = 3, with IL 12.00 %."
+    )
 
 
 def test_where_nothing_is_admissible_the_nearest_is_named(limited: Any) -> None:
     cells = [cell(limited, "mdav", 3, 40.0, 90.0), cell(limited, "cbfs", 3, 22.0, 45.0)]
     assert recommendation(cells, limited) == (
-        "None of 2 choices keeps all limits. cbfs, k = 3 comes nearest: IL is 22.0000 %, must be "
-        "at most 20.0000 %. Try other k, or have the limits reviewed."
+        "No choice meets all limits (2 measured). The closest is cbfs, k = 3: IL is 22.0000 % but "
+        "must be at most 20.0000 %. Try other values of k, or have the limits reviewed."
     )
     assert best(cells) is None
     assert recommendation(
         [Cell(MicroaggregationSection(method="md", k=2), fault="x")], limited
     ) == (
-        "Nothing could be measured. Caution: 1 of 1 choices were not measured and may be better: x "
-        "(1)."
+        "No choice could be measured. Caution: 1 of 1 choices were not measured and may be better. "
+        "Reasons: x (1)."
     )
 
 
@@ -125,10 +127,10 @@ def test_a_recommendation_tells_how_many_choices_were_not_measured_and_why(limit
         ),
     ]
     words = recommendation(cells, limited)
-    assert words.startswith("Take mdav, k = 3")
+    assert words.startswith("Use mdav, k = 3")
     assert words.endswith(
-        "Caution: 6 of 7 choices were not measured and may be better: it took longer than 9 "
-        "seconds (2); fault 5 (1); fault 6 (1); other reasons (2)."
+        "Caution: 6 of 7 choices were not measured and may be better. Reasons: it took longer than "
+        "9 seconds (2); fault 5 (1); fault 6 (1); other reasons (2)."
     )
     assert map_page(cells, limited, PICTURES).count('class="notice caution"') == 1
     assert "Best of the 1 of 7 choices measured: mdav, k = 3" in map_page(cells, limited, PICTURES)
@@ -147,7 +149,7 @@ def test_no_k_below_that_of_the_spec_is_recommended(request_of: Request, limited
         assert best([below]) is None
         assert best([below, higher]) is higher
         words = recommendation([below], limited)
-        assert "try k = 3 and more. A smaller k is never recommended." in words
+        assert "try k = 3 or larger. A smaller k is never recommended." in words
         with pytest.raises(RefusedError, match="never recommended"):
             write_choice([below], limited, request_of.path, request_of.folder / "chosen.yaml")
     page = map_page([lower, higher], limited, PICTURES)
@@ -197,7 +199,7 @@ def test_the_choice_is_written_back_as_a_spec(request_of: Request, limited: Any)
     cells = [cell(limited, "mhm", 4, 12.0, 45.0, ordering="npn")]
     beside = request_of.folder / "chosen.yaml"
     write_choice(cells, limited, request_of.path, beside)
-    assert beside.read_text(encoding="utf-8").startswith("# Take mhm along npn, k = 4")
+    assert beside.read_text(encoding="utf-8").startswith("# Use mhm along npn, k = 4")
     assert yaml.safe_load(beside.read_text(encoding="utf-8"))["source"] == {"path": "table.csv"}
     elsewhere = request_of.folder / "other" / "chosen.yaml"
     write_choice(cells, limited, request_of.path, elsewhere)
@@ -207,7 +209,7 @@ def test_the_choice_is_written_back_as_a_spec(request_of: Request, limited: Any)
         assert spec.source.path == limited.source.path
     with pytest.raises(RefusedError, match="must not be overwritten"):
         write_choice(cells, limited, request_of.path, beside)
-    with pytest.raises(RefusedError, match="no spec was written: None of 1 choices"):
+    with pytest.raises(RefusedError, match="no spec was written: No choice meets"):
         write_choice(
             [cell(limited, "md", 4, 99.0, 99.0)], limited, request_of.path, Path("never.yaml")
         )

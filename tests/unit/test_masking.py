@@ -97,7 +97,7 @@ def test_a_published_table_has_no_persons() -> None:
 @pytest.mark.parametrize("lengths", [(2, 3), (2, 2)])
 def test_a_table_has_one_column_per_attribute_of_one_length(lengths: tuple[int, ...]) -> None:
     attributes = (Number("a"), Number("b")) if lengths[0] != lengths[1] else (Number("a"),)
-    with pytest.raises(ContractError, match="one column per attribute"):
+    with pytest.raises(ContractError, match="one key column per attribute"):
         Table(attributes, tuple(np.zeros(length) for length in lengths))
 
 

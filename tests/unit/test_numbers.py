@@ -206,8 +206,12 @@ def test_large_decimals_of_parquet_are_published_to_the_last_digit(request_of: R
 @pytest.mark.parametrize(
     ("kind", "sections", "words"),
     [
-        (pa.uint64(), {}, "'staff' is declared integer and must hold whole numbers of at most 64"),
-        (pa.float64(), {}, "(of 53 where the file has real numbers); 3 rows break this"),
+        (
+            pa.uint64(),
+            {},
+            "'staff' is declared as integer and must hold whole numbers of at most",
+        ),
+        (pa.float64(), {}, "(53 bits if the file holds real numbers); 3 rows break this"),
         (
             pa.uint64(),
             {"columns": {"integers": []}},

@@ -54,8 +54,8 @@ def test_columns_without_a_role_are_counted(request_of: Request) -> None:
     with pytest.raises(DataError) as raised:
         validate.fn(ingest.fn(spec)[0], spec)
     assert str(raised.value).endswith(
-        ": missing from the file: 'score'; without a role in the spec: 1 (their names are not "
-        "shown); the file has 5 columns, the spec names 5"
+        ": missing from the file: 'score'; without a role in the spec: 1 (names not shown); "
+        "the file has 5 columns, the spec names 5"
     )
 
 

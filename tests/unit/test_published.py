@@ -54,7 +54,7 @@ FORGERIES: list[tuple[str, Any, str]] = [
     (
         "a group too small",
         lambda f: reseal(f, replace_column(f, "staff", pa.array(range(7)))),
-        "must stand in 3 rows; one stands in 1",
+        "must occur in at least 3 rows; the rarest occurs in 1",
     ),
     (
         "rows removed",
@@ -70,7 +70,7 @@ FORGERIES: list[tuple[str, Any, str]] = [
     (
         "a missing value",
         lambda f: reseal(f, replace_column(f, "sales", pa.nulls(7, pa.float64()))),
-        "quasi-identifier 'sales' must have no missing values; 7 are",
+        "quasi-identifier 'sales' must have no missing values; it has 7",
     ),
     (
         "files that differ",

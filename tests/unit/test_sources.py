@@ -99,7 +99,7 @@ def read(content, _spec):
     try:
         return pa.ipc.open_file(content).read_all()
     except pa.ArrowException:
-        raise DataError("the source must be an Arrow file; it cannot be read as one") from None
+        raise DataError("the source must be an Arrow file, but cannot be read as one") from None
 
 
 READER = Reader("an Arrow file", is_text=False, read=read)

@@ -91,7 +91,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"microaggregation": {"ordering_options": {"chain": True}}},
-        "ordering_options need an ordering; none is given",
+        "ordering_options need an ordering; the spec names none",
     ),
     ({"gate": None}, "gate: must be given; it is missing"),
     ({"gate": {"ceilings": {"il": 5.0}}}, "gate.ceilings.dld: must be given; it is missing"),

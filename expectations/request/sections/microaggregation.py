@@ -53,7 +53,7 @@ class MicroaggregationSection(BaseModel):
             run = ORDERINGS[self.ordering].run
             check_options("ordering", self.ordering, run, self.ordering_options)
         elif self.ordering_options:
-            raise SpecError("ordering_options need an ordering; none is given")
+            raise SpecError("ordering_options need an ordering; the spec names none")
         return self
 
     @property

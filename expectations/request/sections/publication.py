@@ -59,7 +59,7 @@ class PublicationSection(BaseModel):
 
 
 def lies_within(path: Path, folder: Path) -> bool:
-    """Tell whether a path lies in a folder once links are followed."""
+    """Check whether a path lies in a folder once links are followed."""
     # unlike Path.resolve, realpath also gives an answer for links that lead in a circle
     real, outer = (Path(os.path.realpath(each)) for each in (path, folder))
     return real == outer or outer in real.parents

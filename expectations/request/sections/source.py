@@ -33,7 +33,7 @@ class SourceSection(BaseModel):
     stands for the period."""
     format: SourceKind | None = Field(
         default=None,
-        description=f"Format of the file, if its ending ({', '.join(ENDINGS)}) does not tell.",
+        description=f"Format of the file, if its ending ({', '.join(ENDINGS)}) does not show it.",
     )
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     """Character between two fields of a CSV file."""

@@ -1,6 +1,6 @@
-"""Kinds of key columns as files hold them: how each is read, and which rules it must satisfy.
+"""Kinds of key columns in files: how each is read, and which rules it must satisfy.
 
-One module per kind. A kind of the algorithms that is not listed here cannot be in a spec.
+One module per kind. Only kinds that are listed here can be used in a spec.
 """
 
 from collections.abc import Mapping

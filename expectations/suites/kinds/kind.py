@@ -21,12 +21,12 @@ class Kind(Protocol[Declared]):
         """List the rules that the column must satisfy in the source."""
 
     def read(self, attribute: Declared, column: pa.ChunkedArray) -> tuple[Attribute, Values]:
-        """Read a column that satisfies them.
+        """Read a column that satisfies the input rules.
 
         Returns
         -------
         attribute : Attribute
-            The declared one, with details that only the source tells, such as its decimals.
+            The declared attribute, with details from the source, such as the number of decimals.
         values : Values
             One per record.
         """

@@ -18,7 +18,7 @@ class NumberKind:
     """Columns of numbers; Great Expectations is imported when rules are listed."""
 
     def input_rules(self, attribute: Number) -> "Iterator[Expectation]":
-        """Demand finite numbers that are read without loss."""
+        """Require finite numbers that can be read without loss."""
         from expectations.suites import custom
 
         name = attribute.name
@@ -32,8 +32,8 @@ class NumberKind:
             yield custom.ExpectColumnValuesToBeWhole(
                 column=name,
                 meta=rule(
-                    f"{name!r} is declared integer and must hold whole numbers of at most 64 bits "
-                    "(of 53 where the file has real numbers)"
+                    f"{name!r} is declared as integer and must hold whole numbers of at most 64 "
+                    "bits (53 bits if the file holds real numbers)"
                 ),
             )
         else:
@@ -53,17 +53,20 @@ class NumberKind:
         return replace(attribute, places=places), to_floats(column)
 
     def output_rules(self, attribute: Number) -> "Iterator[Expectation]":
-        """Demand that numbers stay whole, or keep to their decimals."""
+        """Require that numbers stay whole, or have at most the declared number of decimals."""
         from expectations.suites import custom
 
         name, places = attribute.name, attribute.places
         if attribute.whole:
             yield custom.ExpectColumnValuesToBeWhole(
-                column=name, meta=rule(f"{name!r} must stay whole numbers")
+                column=name, meta=rule(f"{name!r} must still hold whole numbers")
             )
         elif places is not None:
             yield custom.ExpectColumnValuesToHavePlaces(
                 column=name,
                 places=places,
-                meta=rule(f"{name!r} must be published with {places} decimals"),
+                meta=rule(
+                    f"{name!r} must be published with at most {places} "
+                    f"decimal{'' if places == 1 else 's'}"
+                ),
             )
