@@ -13,10 +13,11 @@ import pytest
 from algorithms.errors import ContractError, IntegrityError, RefusedError, StorageError
 from expectations.manifest import Record
 from expectations.published.verifier import checksums, verify
+from tasks.public_files import canonical
 from tasks.publish import publish, record_attempt
 from tasks.store import disk, provenance
 from tasks.store.audit import audit
-from tasks.store.public_folder import canonical, check_places
+from tasks.store.public_folder import check_places
 from tasks.store.register import Register
 from tests.conftest import Request
 from tests.kills import Yard, every_step
