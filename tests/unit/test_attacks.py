@@ -24,6 +24,7 @@ from algorithms.errors import (
 )
 from expectations.published.verifier import FILES, checksums, verify
 from expectations.review import Decision
+from tasks import public_files
 from tasks import publish as publishing
 from tasks.publish import begin, decide, publish, record_attempt, seal
 from tasks.store import candidates, public_folder
@@ -176,7 +177,7 @@ def test_an_audit_compares_a_release_with_the_candidate_and_the_figures_that_wer
     content: dict[str, bytes] = {}
     after(
         monkeypatch,
-        public_folder,
+        public_files,
         "prepare",
         lambda: content.update({f: (staged(request_of) / f).read_bytes() for f in FILES}),
     )

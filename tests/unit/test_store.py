@@ -3,10 +3,11 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
@@ -55,9 +56,9 @@ def test_public_files_hold_no_identifier_and_no_order_of_the_source(published: R
 
 
 def test_rows_come_in_one_order_whatever_the_order_of_the_source() -> None:
-    frame = pd.DataFrame({"a": ["y", None, "x", "x"], "b": [1.0, 2.0, 4.0, 3.0]})
-    shuffled = frame.sample(frac=1.0, random_state=1)
-    assert canonical(frame).equals(canonical(shuffled))
+    table = pa.table({"a": ["y", None, "x", "x"], "b": [1.0, 2.0, 4.0, 3.0]})
+    shuffled = table.take([2, 0, 3, 1])
+    assert canonical(table).equals(canonical(shuffled))
 
 
 def test_the_package_describes_fields_roles_and_method(published: Request) -> None:
@@ -108,8 +109,9 @@ def test_a_revision_must_follow_what_it_revises(published: Request) -> None:
 
 def test_only_the_table_that_was_approved_is_published(request_of: Request) -> None:
     masked, approval, spec, record = candidate(request_of)
+    altered = replace(masked, keys=(masked.keys[0] + 1, *masked.keys[1:]))
     with pytest.raises(ContractError, match="only the table that was approved"):
-        publish.fn(masked.assign(staff=masked["staff"] + 1), approval, spec, record)
+        publish.fn(altered, approval, spec, record)
     assert not request_of.public.exists()
 
 
