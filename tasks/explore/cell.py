@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from algorithms.errors import SpecError
 from algorithms.evaluation import Evaluation
@@ -93,12 +92,16 @@ def choices(
         for path in paths:
             for k in sorted(set(ks)):
                 how = spec.microaggregation
-                kept: dict[str, Any] = {}
-                if method == how.method:
-                    kept["options"] = how.options
-                if path is not None and path == how.ordering:
-                    kept["ordering_options"] = how.ordering_options
-                found.append(MicroaggregationSection(method=method, k=k, ordering=path, **kept))
+                found.append(
+                    MicroaggregationSection(
+                        method=method,
+                        k=k,
+                        ordering=path,
+                        options=how.options if method == how.method else {},
+                        # a spec without a path has no options of one
+                        ordering_options=how.ordering_options if path == how.ordering else {},
+                    )
+                )
     return found
 
 

@@ -186,8 +186,8 @@ def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:
         faults.append(f"it claims k = {claims.k}, but k = {manifest.k} was approved")
     figures = {
         **claims.measures,
-        "il": claims.figures["il_percent"],
-        "dld": claims.figures["dld_percent"],
+        "il": claims.il_percent,
+        "dld": claims.dld_percent,
     }
     differing = [
         name for name in figures if name in measured and not agrees(figures[name], measured[name])

@@ -1,5 +1,6 @@
 """What is written: whole or not at all, chained, and mended after a crash."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -188,6 +189,17 @@ def repeat_line(request_of: Request) -> None:
     path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[0])
 
 
+def retype_line(request_of: Request) -> None:
+    """Write the first line with text for a number, and with the hash that fits."""
+    path = request_of.register / "register.jsonl"
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    content = {**json.loads(first), "revision": "none"}
+    del content["hash"]
+    own = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    line = json.dumps({**content, "hash": own}).encode() + b"\n"
+    path.write_bytes(b"".join([line, *others]))
+
+
 def manifest_of(request_of: Request) -> Path:
     return next(request_of.register.glob("attempts/*/manifest.json"))
 
@@ -260,6 +272,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
         "line 1 of register.jsonl was altered",
     ),
     ("a line removed", lambda r: drop_line(r, 0), "line 1 of register.jsonl must carry the hash"),
+    ("a line of other types", retype_line, "line 1 of register.jsonl was altered"),
     ("a line put in", repeat_line, "line 3 of register.jsonl must carry the hash"),
     (
         "all lines removed",
