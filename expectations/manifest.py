@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from algorithms.errors import IntegrityError
 from expectations.gate import Verdict
-from expectations.request.named import Change
+from expectations.request.named import Change, ResolvedSpec
 from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
@@ -140,6 +140,12 @@ class Record(BaseModel):
         """Start the record of an attempt with its spec."""
         content = spec.model_dump(mode="json")
         return cls.model_validate({"release": content["release"], "spec": content, **parts})
+
+    @classmethod
+    def of_resolved(cls, resolved: ResolvedSpec, **parts: Any) -> Self:
+        """Start the record of an attempt with its spec and the reviewed file it comes from."""
+        file = SpecFileFacts(name=resolved.file.name, sha256=resolved.file.sha256)
+        return cls.of(resolved.spec, spec_file=file, changes=resolved.changes, **parts)
 
     def adding(self, **parts: Any) -> Self:
         """Give the record with more parts; what is not of its type is refused."""

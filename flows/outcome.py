@@ -195,24 +195,24 @@ def show(outcome: Outcome, heading: str = "") -> None:
         return
     spec, manifest = attempt.spec, attempt.manifest
     name = spec.release.name
-    content = attempt.record.content
+    record = attempt.record
     if manifest is not None:
         with harmless():
-            content = decode(manifest.read_bytes(), manifest.parent.name).content
-    content["certificate"] = attempt.certificate
+            record = decode(manifest.read_bytes(), manifest.parent.name)
     verdicts = attempt.verdicts.each if attempt.verdicts else ()
     folder = outcome.folder if isinstance(outcome, Published) else None
     with harmless():
         show_measures(spec, outcome.sentence, verdicts)
     with harmless():
-        show_expectations(name, content.get("expectations", ()))
+        show_expectations(name, record.expectations)
     with harmless():
         show_summary(
             spec,
             heading or name_of(outcome),
             outcome.sentence,
-            content,
+            record,
             verdicts,
+            attempt.certificate,
             attempt.profile,
             manifest,
         )

@@ -103,9 +103,8 @@ def release(
 def _attempt(settled: ResolvedSpec, started_by: str) -> Attempt:
     """Start the record with everything that is known before any work is done."""
     spec = settled.spec
-    record = Record.of(
-        spec,
-        **settled.record,
+    record = Record.of_resolved(
+        settled,
         started_by=started_by,
         flow_run=str(runtime.flow_run.id),
         code=provenance.code(),

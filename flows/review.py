@@ -82,11 +82,11 @@ def check_answerable(spec: ReleaseSpec) -> None:
 def ask(attempt: Attempt, candidate: Candidate, hours: float) -> Decision:
     """Pause until a reviewer has decided; no answer in time is a rejection."""
     end = time.monotonic() + hours * 3600
-    record = attempt.record
+    spec, record = attempt.spec, attempt.record
     verdicts = attempt.verdicts.each if attempt.verdicts else ()
     fault = ""
     while (left := math.ceil(end - time.monotonic())) > 0:
-        text = review_text(record.content, verdicts, attempt.certificate, candidate.manifest, fault)
+        text = review_text(spec, record, verdicts, attempt.certificate, candidate.manifest, fault)
         try:
             answer = pause_flow_run(
                 wait_for_input=ReviewForm.with_initial_data(description=text),

@@ -1,9 +1,7 @@
 """Creates the public files of a release in memory, stages them and verifies the staged files."""
 
 import io
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -14,7 +12,7 @@ from algorithms.errors import ContractError
 from algorithms.measures import MEASURES
 from algorithms.table import Table
 from expectations.gate import Approval
-from expectations.published.claims import FORMAT
+from expectations.published.claims import FORMAT, Claims, Resource, encode
 from expectations.published.verifier import (
     CSV,
     METHODOLOGY,
@@ -27,8 +25,7 @@ from expectations.published.verifier import (
 )
 from expectations.request.spec import ReleaseSpec
 from expectations.tables import arrow_of
-from tasks.reporting.methodology import facts_of, methodology, treatment
-from tasks.reporting.page import render
+from tasks.reporting.methodology import facts_of, methodology, readme
 from tasks.store.public_folder import Places, Prepared, stage_files
 
 
@@ -56,13 +53,13 @@ def _encoded(
     pyarrow.csv.write_csv(table, text)
     pyarrow.parquet.write_table(table, columns, compression="zstd")
     data = {CSV: text.getvalue(), PARQUET: columns.getvalue()}
-    package = describe(table, attributes, approval, spec, data)
+    claims = describe(table, attributes, approval, spec, data)
     facts = facts_of(table, list(spec.columns.quasi_identifiers))
     return {
         **data,
-        PACKAGE: json.dumps(package, indent=2, ensure_ascii=False).encode() + b"\n",
-        README: _readme(package, spec).encode(),
-        METHODOLOGY: methodology(package, facts).encode(),
+        PACKAGE: encode(claims),
+        README: readme(claims).encode(),
+        METHODOLOGY: methodology(claims, facts).encode(),
     }
 
 
@@ -72,72 +69,45 @@ def describe(
     approval: Approval,
     spec: ReleaseSpec,
     data: Mapping[str, bytes],
-) -> dict[str, Any]:
-    """Describe the release as a Frictionless data package.
+) -> Claims:
+    """Describe the release.
 
     It contains nothing that differs between runs, so the same release gives the same bytes.
     """
-    schema = {
-        "fields": [
-            {
-                "name": field.name,
-                "type": field_type(field.type),
-                "microrelease:role": spec.columns.role_of(field.name),
-            }
-            for field in table.schema
-        ],
-        "missingValues": [""],
-    }
     digests = checksums_of(data)
-    resources = [
-        {
-            "name": name,
-            "path": path,
-            "format": path.split(".")[1],
-            "mediatype": mediatype,
-            "bytes": len(data[path]),
-            "hash": f"sha256:{digests[path]}",
-            "schema": schema,
-        }
-        for name, path, mediatype in (
-            ("data-csv", CSV, "text/csv"),
-            ("data-parquet", PARQUET, "application/vnd.apache.parquet"),
-        )
-    ]
-    release, section, evaluation = spec.release, spec.microaggregation, approval.evaluation
-    return {
-        "profile": "tabular-data-package",
-        "name": release.name,
-        "title": release.title,
-        "version": release.folder.name,
-        "licenses": [{"name": release.licence}],
-        "resources": resources,
-        "microrelease": {
-            "format": FORMAT,
-            "period": release.period,
-            "revision": release.revision,
-            "rows": table.num_rows,
-            "k": section.k,
-            "method": section.method,
-            "ordering": section.ordering,
-            "ordering_options": section.ordering_options,
-            "options": section.options,
-            "recut": section.recut,
-            "refine": section.refine,
-            "each_column": section.each_column,
-            "integers": list(spec.columns.integers),
-            "decimals": spec.columns.decimals | _decimals(attributes),
-            "groups": evaluation.groups,
-            "measures": {
-                name: evaluation.measures[name]
-                for name, measure in MEASURES.items()
-                if name in evaluation.measures and not measure.needs_original
-            },
-            "il_percent": evaluation.measures["il"],
-            "il_rounding_percent": evaluation.measures["rounding"],
-            "dld_percent": evaluation.measures["dld"],
+    release, how, measured = spec.release, spec.microaggregation, approval.evaluation
+    return Claims(
+        format=FORMAT,
+        name=release.name,
+        title=release.title,
+        version=release.folder.name,
+        licence=release.licence,
+        resources=tuple(Resource(path, len(data[path]), digests[path]) for path in (CSV, PARQUET)),
+        types={field.name: str(field_type(field.type)) for field in table.schema},
+        roles={name: spec.columns.role_of(name) for name in table.column_names},
+        period=str(release.period),
+        revision=release.revision,
+        rows=table.num_rows,
+        k=how.k,
+        method=how.method,
+        ordering=how.ordering,
+        ordering_options=how.ordering_options,
+        options=how.options,
+        recut=how.recut,
+        refine=how.refine,
+        each_column=how.each_column,
+        integers=spec.columns.integers,
+        decimals=spec.columns.decimals | _decimals(attributes),
+        groups=measured.groups,
+        measures={
+            name: measured.measures[name]
+            for name, measure in MEASURES.items()
+            if name in measured.measures and not measure.needs_original
         },
-    }
+        il_percent=measured.measures["il"],
+        il_rounding_percent=measured.measures["rounding"],
+        dld_percent=measured.measures["dld"],
+    )
 
 
 def _decimals(attributes: Sequence[Attribute]) -> dict[str, int]:
@@ -147,13 +117,6 @@ def _decimals(attributes: Sequence[Attribute]) -> dict[str, int]:
         for attribute in attributes
         if isinstance(attribute, Number) and not attribute.whole and attribute.places is not None
     }
-
-
-def _readme(package: dict[str, Any], spec: ReleaseSpec) -> str:
-    claims = package["microrelease"]
-    fields = package["resources"][0]["schema"]["fields"]
-    columns = [(field["name"], field["type"], treatment(field, claims)) for field in fields]
-    return render("readme.md", release=spec.release, claims=claims, columns=columns)
 
 
 def _compare(verified: Verification, table: pa.Table, spec: ReleaseSpec) -> None:

@@ -49,7 +49,7 @@ def run_release(path: Path, changes: Changes | None = None, **options: Any) -> S
 
 
 def events(request_of: Request) -> list[str]:
-    return [entry["event"] for entry in Register(request_of.register).chain().entries]
+    return [entry.event for entry in Register(request_of.register).chain().entries]
 
 
 def folder_of(request_of: Request) -> Path:

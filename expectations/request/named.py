@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -171,14 +171,6 @@ class ResolvedSpec:
     spec: ReleaseSpec
     file: SpecFile
     changes: tuple[Change, ...]
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The entries of the manifest about the reviewed spec."""
-        return {
-            "spec_file": {"name": self.file.name, "sha256": self.file.sha256},
-            "changes": [asdict(change) for change in self.changes],
-        }
 
 
 _spec_path: ContextVar[Path | None] = ContextVar("_spec_path", default=None)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from algorithms.errors import SpecError
 from algorithms.evaluation import Evaluation
@@ -94,13 +93,15 @@ def choices(
         for path in paths:
             for k in sorted(set(ks)):
                 how = spec.microaggregation
-                options: dict[str, Any] = {}
-                if method == how.method:
-                    options["options"] = how.options
-                if path is not None and path == how.ordering:
-                    options["ordering_options"] = how.ordering_options
                 sections.append(
-                    MicroaggregationSection(method=method, k=k, ordering=path, **options)
+                    MicroaggregationSection(
+                        method=method,
+                        k=k,
+                        ordering=path,
+                        options=how.options if method == how.method else {},
+                        # a spec without a path has no options of one
+                        ordering_options=how.ordering_options if path == how.ordering else {},
+                    )
                 )
     return sections
 

@@ -19,8 +19,7 @@ from prefect.artifacts import (
 
 from algorithms.profile import Profile
 from expectations.gate import Verdict
-from expectations.manifest import SealedSpec
-from expectations.request.named import Change
+from expectations.manifest import FindingFacts, Manifest, Record, SealedSpec
 from expectations.request.spec import ReleaseSpec
 from tasks.listening import Listener, listening
 from tasks.stage import RELEASE_STAGES
@@ -102,12 +101,12 @@ def show_measures(
     )
 
 
-def show_expectations(dataset: str, findings: Sequence[Mapping[str, Any]]) -> None:
+def show_expectations(dataset: str, findings: Sequence[FindingFacts]) -> None:
     """Log the rules for the source and for the data to be published; counts, never values."""
     create_table_artifact(
         key=f"release-expectations-{dataset}",
-        table=[dict(finding) for finding in findings],
-        description=f"{sum(bool(finding['met']) for finding in findings)} of {len(findings)} rules "
+        table=[finding.model_dump(mode="json", exclude_unset=True) for finding in findings],
+        description=f"{sum(finding.met for finding in findings)} of {len(findings)} rules "
         "were met.",
     )
 
@@ -116,15 +115,16 @@ def show_summary(
     spec: ReleaseSpec | SealedSpec,
     heading: str,
     sentence: str,
-    record: Mapping[str, Any],
+    record: Record,
     verdicts: Sequence[Verdict],
+    certificate: str,
     profile: Profile | None,
     manifest: Path | None,
 ) -> None:
     """Log the decision, its reasons, and pictures."""
     parts = [f"# {heading}: {spec.release.title}, {spec.release.folder.name}", f"{sentence}."]
     if verdicts:
-        parts += [_verdict_table(verdicts), record.get("certificate", "")]
+        parts += [_verdict_table(verdicts), certificate]
     parts += [f"![{label}](data:image/png;base64,{png})" for label, png in _pictures(spec, profile)]
     parts += ["## Details", _facts(record), _reviewed(record)]
     if manifest is not None:
@@ -153,18 +153,19 @@ def show_links(dataset: str, folder: Path | None, manifest: Path | None) -> None
 
 
 def review_text(
-    record: Mapping[str, Any],
+    spec: ReleaseSpec | SealedSpec,
+    record: Record,
     verdicts: Sequence[Verdict],
     certificate: str,
     manifest: Path,
     fault: str,
 ) -> str:
     """Describe to a reviewer the decision to be made."""
-    release = record["release"]
+    release = spec.release
     parts = [
         f"**{fault}.** Another reviewer must decide." if fault else "",
-        f"**{release['title']}, {release['period']}**, started by "
-        f"{record.get('started_by') or 'an unnamed person'}, passed its gate and is sealed. "
+        f"**{release.title}, {release.period}**, started by "
+        f"{record.started_by or 'an unnamed person'}, passed its gate and is sealed. "
         "Should it be published?",
         _verdict_table(verdicts),
         _reviewed(record),
@@ -211,13 +212,13 @@ def show_audit(found: Mapping[Path, Audit]) -> None:
     )
 
 
-def files_text(record: Mapping[str, Any], manifest: Path) -> str:
+def files_text(record: Record, manifest: Path) -> str:
     """List the report, the manifest and the public files with their checksums."""
     lines = [f"- report `{manifest.with_name(REPORT)}`", f"- manifest `{manifest}`"]
-    public = record.get("public")
-    if public:
-        lines.append(f"- public files `{public['folder']}`")
-        lines += [f"    - `{name}` SHA-256 `{sha}`" for name, sha in public["checksums"].items()]
+    if isinstance(record, Manifest) and record.public is not None:
+        files = record.public
+        lines.append(f"- public files `{files.folder}`")
+        lines += [f"    - `{name}` SHA-256 `{sha}`" for name, sha in files.checksums.items()]
     return "\n".join(lines)
 
 
@@ -230,31 +231,28 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
     return "\n".join(["| measure | value | limit | verdict |", "|---|--:|--:|---|", *rows])
 
 
-def _facts(record: Mapping[str, Any]) -> str:
-    how, source = record["spec"]["microaggregation"], record.get("input", {})
-    review = record.get("review", {})
+def _facts(record: Record) -> str:
     facts = {
-        "method": " along ".join(filter(None, (how["method"], how["ordering"]))),
-        "k": how["k"],
-        "started by": record.get("started_by"),
-        "reviewed by": review.get("reviewer"),
-        "records": source.get("rows"),
-        "SHA-256 of the input": source.get("sha256"),
-        "code": record.get("code", {}).get("version"),
-        "SHA-256 of the sources": record.get("code", {}).get("sources_sha256"),
+        "method": record.method,
+        "k": record.k,
+        "started by": record.started_by,
+        "reviewed by": record.review and record.review.reviewer,
+        "records": record.input and record.input.rows,
+        "SHA-256 of the input": record.input and record.input.sha256,
+        "code": record.code.get("version"),
+        "SHA-256 of the sources": record.code.get("sources_sha256"),
     }
     return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
 
 
-def _reviewed(record: Mapping[str, Any]) -> str:
+def _reviewed(record: Record) -> str:
     """Name the reviewed spec, and every value that the run changed."""
-    if "spec_file" not in record:
+    if record.spec_file is None:
         return ""
-    file, changes = record["spec_file"], record.get("changes", ())
-    lines = [f"Reviewed spec `{file['name']}`, SHA-256 `{file['sha256']}`"]
-    if changes:
+    lines = [f"Reviewed spec `{record.spec_file.name}`, SHA-256 `{record.spec_file.sha256}`"]
+    if record.changes:
         lines[0] += ". Changed in this run:\n"
-    return "\n".join([*lines, *(f"- {Change(**change)}" for change in changes)])
+    return "\n".join([*lines, *(f"- {change}" for change in record.changes)])
 
 
 def _measured(spec: ReleaseSpec | SealedSpec) -> list[Past]:

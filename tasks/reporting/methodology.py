@@ -1,19 +1,18 @@
-"""The public page of a release: how the data were protected, and how to use and verify them.
+"""The public pages of a release: how the data were protected, and how to use and verify them.
 
-It is computed from the published files alone and contains nothing that differs from run to run or
-from machine to machine; for that reason its one picture is made of table cells.
+They are computed from the published files alone and contain nothing that differs from run to run or
+from machine to machine; for that reason the one picture is made of table cells.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.references import PAPERS
+from expectations.published.claims import Claims
 from expectations.published.verifier import CSV, PACKAGE, PARQUET
 from tasks.reporting.page import render
 from tasks.reporting.sizes import size_ranges
@@ -67,23 +66,20 @@ def _moments(values: list[float], counts: list[int]) -> Moments:
     return Moments(mean, math.sqrt(squares / (total - 1)), least, max(numbers))
 
 
-def methodology(package: Mapping[str, Any], facts: Facts) -> str:
+def methodology(claims: Claims, facts: Facts) -> str:
     """Write the page.
 
     Parameters
     ----------
-    package : mapping
+    claims : Claims
         The content of ``datapackage.json``.
     facts : Facts
         Figures of the table.
     """
-    claims = package["microrelease"]
-    fields = package["resources"][0]["schema"]["fields"]
     return render(
         "methodology.html",
-        package=package,
         claims=claims,
-        columns=[(field["name"], field["type"], treatment(field, claims)) for field in fields],
+        columns=_columns(claims),
         moments=facts.moments,
         sizes=size_ranges(facts.sizes),
         methods=METHODS,
@@ -93,13 +89,23 @@ def methodology(package: Mapping[str, Any], facts: Facts) -> str:
     )
 
 
-def treatment(field: Mapping[str, Any], claims: Mapping[str, Any]) -> str:
+def readme(claims: Claims) -> str:
+    """Write ``README.md``, the short form of the page."""
+    return render("readme.md", claims=claims, columns=_columns(claims))
+
+
+def _columns(claims: Claims) -> list[tuple[str, str, str]]:
+    """List the name, type and treatment of each column."""
+    return [(name, kind, _treatment(name, claims)) for name, kind in claims.types.items()]
+
+
+def _treatment(column: str, claims: Claims) -> str:
     """Describe the treatment of a column in a few words."""
-    if field["microrelease:role"] != "quasi-identifier":
+    if column not in claims.quasi_identifiers:
         return "as collected"
-    if field["name"] in claims["integers"]:
+    if column in claims.integers:
         return "averaged, rounded to whole numbers"
-    places = claims["decimals"].get(field["name"])
+    places = claims.decimals.get(column)
     if places is None:
         return "averaged"
     return f"averaged, rounded to {places} decimal{'' if places == 1 else 's'}"

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from algorithms.errors import IntegrityError
 from expectations.manifest import Manifest
@@ -16,6 +15,7 @@ from tasks.store.register import (
     PUBLISHED,
     PUBLISHING,
     Chain,
+    Entry,
     Register,
     has_appeared,
     line_removed,
@@ -86,7 +86,7 @@ def _audit(register: Register, root: Folder, public: Path | None, witness: str |
     if result.faults:
         return result
     result.readable = True
-    if witness not in (None, chain.head, *(entry["previous"] for entry in chain.entries)):
+    if witness not in (None, chain.head, *(entry.previous for entry in chain.entries)):
         result.faults.append(
             f"no line of register.jsonl has the hash {witness}, which its last line had before: "
             "lines were removed at the end, or the whole register was written again"
@@ -102,10 +102,10 @@ def _audit(register: Register, root: Folder, public: Path | None, witness: str |
     return result
 
 
-def _interrupted(register: Register, entry: dict[str, Any], public: Path | None) -> list[str]:
+def _interrupted(register: Register, entry: Entry, public: Path | None) -> list[str]:
     """Say how far an attempt without an outcome came; say nothing of a running one."""
-    attempt = entry["attempt"]
-    if entry["event"] == PUBLISHING:
+    attempt = entry.attempt
+    if entry.event == PUBLISHING:
         appeared = has_appeared(register.manifest(attempt), public)
         place = "there and whole" if appeared else "not there"
         return [f"attempt {attempt} was interrupted while publishing; its folder is {place}"]
@@ -140,9 +140,9 @@ def _check_releases(register: Register, chain: Chain, public: Path | None, resul
             continue
         folder = public_place(manifest, public)
         known.setdefault(folder.parent, set())
-        if entries[-1]["event"] in (PUBLISHED, PUBLISHING):
+        if entries[-1].event in (PUBLISHED, PUBLISHING):
             known[folder.parent].add(folder.name)
-        if entries[-1]["event"] == PUBLISHED:
+        if entries[-1].event == PUBLISHED:
             _check_release(register, folder, manifest, result)
     for parent, names in known.items():
         strangers = {path.name for path in parent.glob("*")} - names
@@ -186,8 +186,8 @@ def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:
         faults.append(f"it claims k = {claims.k}, but k = {manifest.k} was approved")
     figures = {
         **claims.measures,
-        "il": claims.figures["il_percent"],
-        "dld": claims.figures["dld_percent"],
+        "il": claims.il_percent,
+        "dld": claims.dld_percent,
     }
     differing = [
         name for name in figures if name in measured and not agrees(figures[name], measured[name])

@@ -39,7 +39,7 @@ def check_waiting(register: Register, attempt: str) -> None:
     chain = register.chain()
     if attempt not in chain.waiting:
         entries = chain.attempts.get(attempt, [])
-        was_sealed = any(entry["event"] == SEALED for entry in entries)
+        was_sealed = any(entry.event == SEALED for entry in entries)
         status = "has been decided on" if was_sealed else "is not a candidate"
         waiting = ", ".join(chain.waiting) or "none"
         raise RefusedError(

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from expectations.manifest import ReleaseFacts
 from expectations.request.named import Change
 from tasks.store.audit import Audit
 from tasks.store.register import (
@@ -15,6 +13,7 @@ from tasks.store.register import (
     PUBLISHED,
     REPORT,
     STARTED,
+    Entry,
     Register,
 )
 
@@ -96,19 +95,17 @@ def by_period(past: Past) -> tuple[tuple[tuple[bool, int, str], ...], str]:
     )
 
 
-def _past(
-    register: Register, attempt: str, entries: Sequence[dict[str, Any]], audit: Audit | None
-) -> Past:
+def _past(register: Register, attempt: str, entries: Sequence[Entry], audit: Audit | None) -> Past:
     entry = entries[-1]
-    if not any("manifest_sha256" in each for each in entries):
+    if all(each.manifest_sha256 is None for each in entries):
         return _killed(register, entry)
     manifest = register.manifest(attempt)
     review, public = manifest.review, manifest.public
-    decision = entry["event"] if entry["event"] != APPROVED else PUBLISHED
+    decision = entry.event if entry.event != APPROVED else PUBLISHED
     folder = str(public.folder) if public and decision == PUBLISHED else ""
     return Past(
         attempt=attempt,
-        time=entry["time"],
+        time=entry.time,
         dataset=manifest.release.name,
         period=manifest.release.edition,
         decision=decision,
@@ -134,20 +131,17 @@ def _past(
     )
 
 
-def _killed(register: Register, entry: dict[str, Any]) -> Past:
+def _killed(register: Register, entry: Entry) -> Past:
     """Describe an attempt that started and left nothing but its lines."""
-    running = entry["event"] == STARTED and register.is_running(entry["attempt"])
-    release = ReleaseFacts(
-        name=entry["dataset"], period=entry["period"], revision=entry["revision"]
-    )
+    running = entry.event == STARTED and register.is_running(entry.attempt)
     return Past(
-        attempt=entry["attempt"],
-        time=entry["time"],
-        dataset=release.name,
-        period=release.edition,
+        attempt=entry.attempt,
+        time=entry.time,
+        dataset=entry.dataset,
+        period=entry.release.edition,
         decision=RUNNING if running else ABANDONED,
         reason="" if running else CRASHED,
-        started_by=entry["started_by"],
+        started_by=entry.started_by or "",
     )
 
 

@@ -30,9 +30,9 @@ def check_owner(
     published = [
         entries[-1]
         for entries in register.chain().attempts.values()
-        if entries[-1]["event"] in (PUBLISHING, PUBLISHED) and entries[-1]["dataset"] == name
+        if entries[-1].event in (PUBLISHING, PUBLISHED) and entries[-1].dataset == name
     ]
-    known = {folder_name(entry["period"], entry["revision"]) for entry in published}
+    known = {folder_name(entry.period, entry.revision) for entry in published}
     dataset = publication.public_folder / name
     folders = {path.name for path in dataset.glob("[!.]*") if path.is_dir()}
     if strangers := len(folders - known):
@@ -41,7 +41,7 @@ def check_owner(
             f"not in {str(register.folder)!r}: name the register that holds them in "
             "publication.register_folder, or give the dataset another release.name"
         )
-    owner = register.manifest(published[-1]["attempt"]).spec_file if published else None
+    owner = register.manifest(published[-1].attempt).spec_file if published else None
     if file and owner and owner.name not in (file, release.formerly):
         raise RefusedError(
             f"{name} must be released from one spec file; it was published from "

@@ -19,15 +19,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel
 
 from algorithms.errors import IntegrityError, StorageError
-from expectations.manifest import Manifest, ReleaseFacts, decode, encode
+from expectations.manifest import OPEN, Manifest, ReleaseFacts, decode, encode
 from expectations.published.verifier import checksums_of, verify_content
 from expectations.request.sections.release import ReleaseSection
 from tasks.store.disk import PRIVATE, PUBLIC, Folder, opened
@@ -48,34 +49,62 @@ ATTEMPT = re.compile(r"([0-9]{6,})-.")
 WHAT = "register_folder"
 
 
+class Entry(BaseModel):
+    """One event of an attempt, as a line of the register has it.
+
+    Version 0.1.0 wrote no line when an attempt started; all other lines have always had these
+    keys, in this order.
+    """
+
+    model_config = OPEN
+
+    previous: str
+    """Hash of the line before."""
+    time: str
+    event: str
+    attempt: str
+    manifest_sha256: str | None = None
+    """Hash of the manifest; None as long as there is no manifest."""
+    dataset: str
+    period: str
+    revision: int
+    started_by: str | None = None
+    """The person who started the attempt; after that, the manifest has the name."""
+    candidate: str | None = None
+    """The candidate that was decided on, if there was one."""
+
+    @property
+    def release(self) -> ReleaseFacts:
+        """The release that the attempt is about."""
+        return ReleaseFacts(name=self.dataset, period=self.period, revision=self.revision)
+
+
 @dataclass(frozen=True)
 class Chain:
     """The complete lines of a register, and the torn line after them."""
 
-    entries: list[dict[str, Any]]
+    entries: list[Entry]
     head: str
     torn: bytes
 
     @property
-    def attempts(self) -> dict[str, list[dict[str, Any]]]:
+    def attempts(self) -> dict[str, list[Entry]]:
         """The entries of each attempt, in order."""
-        grouped: dict[str, list[dict[str, Any]]] = {}
+        grouped: dict[str, list[Entry]] = {}
         for entry in self.entries:
-            grouped.setdefault(entry["attempt"], []).append(entry)
+            grouped.setdefault(entry.attempt, []).append(entry)
         return grouped
 
     @property
     def recorded(self) -> set[str]:
         """The attempts whose manifest is named by a line."""
-        return {entry["attempt"] for entry in self.entries if "manifest_sha256" in entry}
+        return {entry.attempt for entry in self.entries if entry.manifest_sha256 is not None}
 
     @property
-    def unfinished(self) -> list[dict[str, Any]]:
+    def unfinished(self) -> list[Entry]:
         """The last entry of each attempt that did not reach an outcome."""
         return [
-            entries[-1]
-            for entries in self.attempts.values()
-            if entries[-1]["event"] not in OUTCOMES
+            entries[-1] for entries in self.attempts.values() if entries[-1].event not in OUTCOMES
         ]
 
     @property
@@ -83,14 +112,14 @@ class Chain:
         """The sealed candidates that await a decision."""
         # a crash while publishing decides nothing
         decided = {
-            entries[-1].get("candidate")
+            entries[-1].candidate
             for entries in self.attempts.values()
-            if entries[-1]["event"] in OUTCOMES and entries[-1]["event"] != ABANDONED
+            if entries[-1].event in OUTCOMES and entries[-1].event != ABANDONED
         }
         return [
             attempt
             for attempt, entries in self.attempts.items()
-            if entries[-1]["event"] == SEALED and attempt not in decided
+            if entries[-1].event == SEALED and attempt not in decided
         ]
 
 
@@ -159,8 +188,7 @@ class Register:
             with root.within(LOCKS) as locks:
                 running = Running(attempt, lock, locks.hold(lock.name))
             try:
-                about = {**_about(release), "started_by": started_by}
-                self._append(root, attempt, STARTED, about)
+                self._append(root, attempt, STARTED, release, started_by=started_by)
             except StorageError:
                 running.close()
                 raise
@@ -193,7 +221,7 @@ class Register:
     def open_attempt(self, attempt: str, release: Path) -> str:
         """Take an attempt that has started and has no outcome yet; otherwise name a new one."""
         entries = self.chain().attempts.get(attempt, [])
-        if entries and entries[-1]["event"] == STARTED:
+        if entries and entries[-1].event == STARTED:
             return attempt
         return self.new_attempt(release)
 
@@ -213,22 +241,33 @@ class Register:
         """Add a line about an attempt whose manifest was written."""
         content = self._manifest_bytes(attempt)
         manifest = decode(content, attempt)
-        about = {
-            "manifest_sha256": _sha256(content),
-            **_about(manifest.release),
-        }
-        if manifest.review is not None:
-            about["candidate"] = manifest.review.candidate
-        self._append(root, attempt, event, about)
+        self._append(
+            root,
+            attempt,
+            event,
+            manifest.release,
+            manifest_sha256=_sha256(content),
+            candidate=None if manifest.review is None else manifest.review.candidate,
+        )
 
-    def _append(self, root: Folder, attempt: str, event: str, about: Mapping[str, Any]) -> None:
-        entry = {
-            "previous": self.chain().head,
-            "time": now(),
-            "event": event,
-            "attempt": attempt,
-            **about,
-        }
+    def _append(
+        self,
+        root: Folder,
+        attempt: str,
+        event: str,
+        release: ReleaseSection | ReleaseFacts,
+        **known: str | None,
+    ) -> None:
+        entry = Entry(
+            previous=self.chain().head,
+            time=now(),
+            event=event,
+            attempt=attempt,
+            dataset=release.name,
+            period=release.period,
+            revision=release.revision,
+            **known,
+        )
         root.append(LINES, _line(entry) + b"\n")
         root.flush()
 
@@ -269,11 +308,11 @@ class Register:
         """
         content = self.lines.read_bytes() if self.lines.exists() else b""
         *whole, torn = content.split(b"\n")
-        entries: list[dict[str, Any]] = []
+        entries: list[Entry] = []
         head = NO_LINE
         for number, line in enumerate(whole, start=1):
             entry = _entry(line, number)
-            if entry["previous"] != head:
+            if entry.previous != head:
                 raise IntegrityError(
                     f"line {number} of register.jsonl must carry the hash of the line before; it "
                     "carries another: lines were removed, inserted or exchanged there"
@@ -286,7 +325,7 @@ class Register:
         """List manifests that are missing, or differ from those that the lines name."""
         problems = []
         for attempt, entries in chain.attempts.items():
-            named = {entry["manifest_sha256"] for entry in entries if "manifest_sha256" in entry}
+            named = {entry.manifest_sha256 for entry in entries} - {None}
             if not named:
                 continue
             content = self._read(attempt, MANIFEST)
@@ -347,24 +386,19 @@ class Register:
         for entry in self.chain().unfinished:
             self._end(root, entry)
 
-    def _end(self, root: Folder, entry: dict[str, Any]) -> None:
+    def _end(self, root: Folder, entry: Entry) -> None:
         """Record the outcome of an attempt that a crash interrupted; a running attempt goes on."""
-        attempt = entry["attempt"]
-        if entry["event"] == PUBLISHING:
+        attempt = entry.attempt
+        if entry.event == PUBLISHING:
             appeared = has_appeared(self.manifest(attempt))
             self.append(root, attempt, PUBLISHED if appeared else ABANDONED)
         elif not self.is_running(attempt):
             self._lock_of(attempt).unlink(missing_ok=True)
-            about = {key: entry[key] for key in ("dataset", "period", "revision", "started_by")}
-            self._append(root, attempt, ABANDONED, about)
+            self._append(root, attempt, ABANDONED, entry.release, started_by=entry.started_by)
 
     def manifest_path(self, attempt: str) -> Path:
         """Name the file that holds the manifest of an attempt."""
         return self.attempts / attempt / MANIFEST
-
-
-def _about(release: ReleaseSection | ReleaseFacts) -> dict[str, Any]:
-    return {"dataset": release.name, "period": release.period, "revision": release.revision}
 
 
 def has_appeared(manifest: Manifest, public: Path | None = None) -> bool:
@@ -425,22 +459,24 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _line(entry: dict[str, Any]) -> bytes:
+def _line(entry: Entry) -> bytes:
     """Write an entry as a line that also carries its own hash."""
-    own = _sha256(json.dumps(entry, ensure_ascii=False).encode())
-    return json.dumps({**entry, "hash": own}, ensure_ascii=False).encode()
+    content = entry.model_dump(exclude_none=True)
+    own = _sha256(json.dumps(content, ensure_ascii=False).encode())
+    return json.dumps({**content, "hash": own}, ensure_ascii=False).encode()
 
 
-def _entry(line: bytes, number: int) -> dict[str, Any]:
+def _entry(line: bytes, number: int) -> Entry:
     """Read a line, and check that writing it again gives the same bytes."""
+    altered = IntegrityError(f"line {number} of register.jsonl was altered")
     try:
-        entry: dict[str, Any] = json.loads(line)
-        del entry["hash"]
-        intact = _line(entry) == line and {"previous", "event", "attempt"} <= set(entry)
+        content = json.loads(line)
+        del content["hash"]
+        entry = Entry.model_validate(content)
     except (ValueError, TypeError, KeyError):
-        intact = False
-    if not intact:
-        raise IntegrityError(f"line {number} of register.jsonl was altered")
+        raise altered from None
+    if _line(entry) != line:
+        raise altered
     return entry
 
 

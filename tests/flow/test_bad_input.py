@@ -130,7 +130,7 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing(
         assert not list(request_of.public.glob("**/*"))
         assert not list(request_of.folder.glob(".*"))
         if request_of.register.exists():
-            events = {entry["event"] for entry in Register(request_of.register).chain().entries}
+            events = {entry.event for entry in Register(request_of.register).chain().entries}
             assert events == {"started", "failed"}
 
 

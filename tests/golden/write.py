@@ -65,7 +65,8 @@ def attempt(
     _, findings = validate.fn(source, spec)
     running = begin(spec, "Ana")
     record = record.adding(
-        **settled.record,
+        spec_file={"name": settled.file.name, "sha256": settled.file.sha256},
+        changes=settled.changes,
         attempt=running.attempt,
         code=provenance.code(),
         environment=provenance.environment(),

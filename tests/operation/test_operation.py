@@ -222,7 +222,7 @@ def test_a_release_waits_until_someone_else_approves_it_in_the_browser(
     assert run.state.name == "Published", run.state.message
     assert verify(place.specs / "public" / "reviewed" / "2026-Q3").k_claimed == 5
     last = Register(register).chain().entries[-1]
-    review = Register(register).manifest(last["attempt"]).review
+    review = Register(register).manifest(last.attempt).review
     assert review is not None
     assert review.reviewer == "Bea"
     assert audit(register).faults == []
@@ -349,9 +349,9 @@ def test_a_scheduled_run_may_be_reviewed_though_nobody_started_it(place: Site) -
     assert state.message == "published scheduled 2026-Q3"
     register = Register(place.specs / "register")
     (published,) = (
-        entry["attempt"]
+        entry.attempt
         for entry in register.chain().entries
-        if entry["event"] == "published" and entry["dataset"] == "scheduled"
+        if entry.event == "published" and entry.dataset == "scheduled"
     )
     manifest = register.manifest(published)
     assert manifest.review is not None

@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from algorithms.errors import IntegrityError
+from expectations.published.claims import claims_of, encode
 from expectations.published.recomputed import recompute
 from expectations.published.verifier import checksums, verify
 from tests.conftest import Request
@@ -126,6 +127,11 @@ def test_the_verifier_believes_nothing_but_the_bytes(
     with pytest.raises(IntegrityError) as raised:
         verify(folder_of(published))
     assert words in str(raised.value)
+
+
+def test_a_description_is_written_as_it_is_read(published: Request) -> None:
+    content = (folder_of(published) / "datapackage.json").read_bytes()
+    assert encode(claims_of(content)) == content
 
 
 def test_a_parquet_file_that_cannot_be_read_is_no_release(published: Request) -> None:

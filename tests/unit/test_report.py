@@ -24,8 +24,9 @@ from algorithms.profile import Profile, profile
 from algorithms.references import PAPERS
 from expectations.gate import Verdicts
 from expectations.manifest import Manifest
+from expectations.published.verifier import verify
 from tasks.reporting import page, pictures
-from tasks.reporting.methodology import Facts, Moments, facts_of, methodology
+from tasks.reporting.methodology import Facts, Moments, facts_of, methodology, readme
 from tasks.reporting.release_report import release_report
 from tasks.reporting.sizes import SizeRange, size_ranges
 from tasks.store import provenance
@@ -273,20 +274,16 @@ def test_stretched_axes_have_few_numbers_on_either_side_of_zero() -> None:
 
 def test_text_is_escaped_in_pages_and_not_in_the_readme(published: Request) -> None:
     folder = folder_of(published)
-    package = json.loads((folder / "datapackage.json").read_bytes())
-    package["title"] = "Cats & <dogs>"
-    assert "<h1>Cats &amp; &lt;dogs&gt;, 2026-Q3</h1>" in methodology(package, read_facts(folder))
-    release = {"title": "Cats & <dogs>", "period": "2026-Q3", "revision": 0, "licence": "CC0-1.0"}
-    readme = page.render(
-        "readme.md", release=release, claims=package["microrelease"], columns=[("a < b", "c", "d")]
-    )
-    assert readme.startswith("# Cats & <dogs>\n\n2026-Q3. ")
-    assert "| a < b | c | d |" in readme
+    claims = replace(verify(folder).claims, title="Cats & <dogs>", types={"a < b": "string"})
+    assert "<h1>Cats &amp; &lt;dogs&gt;, 2026-Q3</h1>" in methodology(claims, read_facts(folder))
+    text = readme(claims)
+    assert text.startswith("# Cats & <dogs>\n\n2026-Q3. ")
+    assert "| a < b | string | as collected |" in text
 
 
 def test_a_value_that_a_template_lacks_is_an_error() -> None:
-    with pytest.raises(UndefinedError, match="'release' is undefined"):
-        page.render("readme.md", claims={}, columns=[])
+    with pytest.raises(UndefinedError, match="'claims' is undefined"):
+        page.render("readme.md", columns=[])
 
 
 def test_sizes_are_listed_one_by_one_or_in_ranges_that_double() -> None:
@@ -324,34 +321,33 @@ def test_the_methodology_tells_what_was_done_and_is_made_of_public_files_alone(
     folder = folder_of(published)
     text = (folder / "methodology.html").read_text(encoding="utf-8")
     found = checked(text)
-    package = json.loads((folder / "datapackage.json").read_bytes())
+    claims = verify(folder).claims
     for words in (
         "A small table, 2026-Q3",
         "mdav",
         "Ordinal, continuous and heterogeneous",
         "at least k = 3 records",
-        f"{package['microrelease']['il_percent']:.4f} %",
-        f"{package['microrelease']['dld_percent']:.2f} %",
+        f"{claims.il_percent:.4f} %",
+        f"{claims.dld_percent:.2f} %",
         "microrelease verify",
-        package["resources"][0]["hash"].removeprefix("sha256:"),
+        claims.resources[0].sha256,
         "CC0-1.0",
     ):
         assert words in found.text
     for private in (str(published.folder), "table.csv", "register", '"id"'):
         assert private not in text
-    assert text == methodology(package, read_facts(folder))
+    assert text == methodology(claims, read_facts(folder))
 
 
 def test_no_docstring_is_part_of_a_public_page(
     published: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = folder_of(published)
-    package = json.loads((folder / "datapackage.json").read_bytes())
-    package["microrelease"] |= {"method": "imhmi", "ordering": "npn", "refine": {}}
-    text = methodology(package, read_facts(folder))
+    claims = replace(verify(folder).claims, method="imhmi", ordering="npn", refine={})
+    text = methodology(claims, read_facts(folder))
     for run in (METHODS["imhmi"].run, ORDERINGS["npn"].run, METHODS["best"].run):
         monkeypatch.setattr(run, "__doc__", "Do something else, in other words.")
-    assert methodology(package, read_facts(folder)) == text
+    assert methodology(claims, read_facts(folder)) == text
     found = checked(text)
     for words in (
         METHODS["imhmi"].summary,
@@ -371,21 +367,21 @@ def read_facts(folder: Path) -> Facts:
 
 def test_the_methodology_names_path_options_rounding_and_the_rest(published: Request) -> None:
     folder = folder_of(published)
-    package = json.loads((folder / "datapackage.json").read_bytes())
-    package["microrelease"] |= {
-        "method": "imhmi",
-        "ordering": "npn",
-        "options": {"gamma": 0.5},
-        "recut": True,
-        "refine": {"iterations": 9},
-        "each_column": True,
-        "integers": [],
-        "decimals": {"sales": 1},
-        "revision": 1,
-        "il_percent": 80.0,
-        "il_rounding_percent": 0.0,
-    }
-    found = checked(methodology(package, read_facts(folder)))
+    claims = replace(
+        verify(folder).claims,
+        method="imhmi",
+        ordering="npn",
+        options={"gamma": 0.5},
+        recut=True,
+        refine={"iterations": 9},
+        each_column=True,
+        integers=(),
+        decimals={"sales": 1},
+        revision=1,
+        il_percent=80.0,
+        il_rounding_percent=0.0,
+    )
+    found = checked(methodology(claims, read_facts(folder)))
     for words in (
         "Path npn",
         "with gamma = 0.5",
@@ -398,9 +394,9 @@ def test_the_methodology_names_path_options_rounding_and_the_rest(published: Req
         assert words in found.text
     assert "divide it by" not in found.text
     assert "rounding accounts for" not in found.text
-    package["microrelease"] |= {"decimals": {}}
+    claims = replace(claims, decimals={})
     assert "averages were rounded" in found.text
-    assert "averages were rounded" not in checked(methodology(package, read_facts(folder))).text
+    assert "averages were rounded" not in checked(methodology(claims, read_facts(folder))).text
 
 
 def test_facts_are_those_of_the_table() -> None:

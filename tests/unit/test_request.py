@@ -100,14 +100,14 @@ def test_a_run_may_tighten_every_limit_and_add_measures(request_of: Request) -> 
     gate = found.spec.gate
     assert gate.ceilings.all == {"il": 50, "dld": 30, "pmse": 0.1, "il_over_bound": 3}
     assert gate.floors.all == {"l_distinct": 3, "l_entropy": 2}
-    assert found.record["changes"] == [
-        {"field": "microaggregation.k", "reviewed": 5, "used": 6},
-        {"field": "gate.ceilings.dld", "reviewed": 40.0, "used": 30.0},
-        {"field": "gate.ceilings.pmse", "reviewed": 0.2, "used": 0.1},
-        {"field": "gate.ceilings.il_over_bound", "reviewed": None, "used": 3.0},
-        {"field": "gate.floors.l_distinct", "reviewed": 2.0, "used": 3.0},
-        {"field": "gate.floors.l_entropy", "reviewed": None, "used": 2.0},
-    ]
+    assert found.changes == (
+        Change("microaggregation.k", 5, 6),
+        Change("gate.ceilings.dld", 40.0, 30.0),
+        Change("gate.ceilings.pmse", 0.2, 0.1),
+        Change("gate.ceilings.il_over_bound", None, 3.0),
+        Change("gate.floors.l_distinct", 2.0, 3.0),
+        Change("gate.floors.l_entropy", None, 2.0),
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_another_method_takes_nothing_over_from_the_one_before(request_of: Reque
     found = resolved(request_of, {"method": "best"}, microaggregation={**how, "k": 5})
     used = found.spec.microaggregation
     assert (used.method, used.refine, used.recut, used.options) == ("best", None, False, {})
-    assert [change["field"] for change in found.record["changes"]] == [
+    assert [change.field for change in found.changes] == [
         "microaggregation.method",
         "microaggregation.options.tail",
         "microaggregation.recut",
@@ -217,10 +217,10 @@ def test_a_change_of_method_never_switches_each_column(request_of: Request, meth
 def test_period_and_revision_are_recorded_as_changes(request_of: Request) -> None:
     found = resolved(request_of, {"period": "2026-Q2", "revision": 1})
     assert found.spec.release.folder == Path("small/2026-Q2-revision-1")
-    assert found.record["changes"] == [
-        {"field": "release.period", "reviewed": "2026-Q3", "used": "2026-Q2"},
-        {"field": "release.revision", "reviewed": 0, "used": 1},
-    ]
+    assert found.changes == (
+        Change("release.period", "2026-Q3", "2026-Q2"),
+        Change("release.revision", 0, 1),
+    )
 
 
 def test_a_period_that_follows_from_the_schedule_is_no_change(request_of: Request) -> None:
@@ -232,7 +232,9 @@ def test_a_period_that_follows_from_the_schedule_is_no_change(request_of: Reques
 def test_the_record_names_the_file_and_its_digest(request_of: Request) -> None:
     found = resolved(request_of, {})
     digest = hashlib.sha256(request_of.path.read_bytes()).hexdigest()
-    assert found.record == {"spec_file": {"name": "spec.yaml", "sha256": digest}, "changes": []}
+    content = Record.of_resolved(found).content
+    assert content["spec_file"] == {"name": "spec.yaml", "sha256": digest}
+    assert content["changes"] == []
 
 
 def test_two_specs_of_one_dataset_are_refused_and_both_named(request_of: Request) -> None:
@@ -353,7 +355,7 @@ def test_manifest_report_register_page_and_review_show_changes_beside_the_review
     request_of: Request, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = resolved(request_of, {"k": 6, "ceilings": {"il_over_bound": 9}})
-    record = Record.of(found.spec, **found.record)
+    record = Record.of_resolved(found)
     manifest = record_attempt(found.spec, record, "blocked", "it was tried")
     assert json.loads(manifest.read_bytes())["changes"][0] == {
         "field": "microaggregation.k",
@@ -364,7 +366,7 @@ def test_manifest_report_register_page_and_review_show_changes_beside_the_review
     capsys.readouterr()
     report = manifest.with_name("report.html").read_text(encoding="utf-8")
     page = (request_of.register / "index.html").read_text(encoding="utf-8")
-    review = review_text(record.content, (), "", manifest, "")
+    review = review_text(found.spec, record, (), "", manifest, "")
     for text in (report, page, review):
         assert "spec.yaml" in text
         assert found.file.sha256 in text
@@ -378,7 +380,7 @@ def test_manifest_report_register_page_and_review_show_changes_beside_the_review
 
 def test_where_nothing_was_changed_that_is_said(request_of: Request) -> None:
     found = resolved(request_of, {})
-    record = Record.of(found.spec, **found.record)
+    record = Record.of_resolved(found)
     manifest = record_attempt(found.spec, record, "blocked")
     assert main(["register", str(request_of.register)]) == 0
     assert (
@@ -386,7 +388,7 @@ def test_where_nothing_was_changed_that_is_said(request_of: Request) -> None:
         in manifest.with_name("report.html").read_text()
     )
     assert "as reviewed" in (request_of.register / "index.html").read_text()
-    assert "Changed in this run" not in review_text(record.content, (), "", manifest, "")
+    assert "Changed in this run" not in review_text(found.spec, record, (), "", manifest, "")
 
 
 def test_a_change_says_what_was_reviewed() -> None:

@@ -1,5 +1,6 @@
 """What is written: whole or not at all, chained, and mended after a crash."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -109,9 +110,9 @@ def test_a_revision_must_follow_what_it_revises(published: Request) -> None:
 
 def test_only_the_table_that_was_approved_is_published(request_of: Request) -> None:
     masked, approval, spec, record = candidate(request_of)
-    staff, sales = masked.keys
+    altered = replace(masked, keys=(masked.keys[0] + 1, *masked.keys[1:]))
     with pytest.raises(ContractError, match="only the table that was approved"):
-        publish.fn(replace(masked, keys=(staff + 1, sales)), approval, spec, record)
+        publish.fn(altered, approval, spec, record)
     assert not request_of.public.exists()
 
 
@@ -188,6 +189,17 @@ def repeat_line(request_of: Request) -> None:
     path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[0])
 
 
+def retype_line(request_of: Request) -> None:
+    """Write the first line with text for a number, and with the hash that fits."""
+    path = request_of.register / "register.jsonl"
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    content = {**json.loads(first), "revision": "none"}
+    del content["hash"]
+    own = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    line = json.dumps({**content, "hash": own}).encode() + b"\n"
+    path.write_bytes(b"".join([line, *others]))
+
+
 def manifest_of(request_of: Request) -> Path:
     return next(request_of.register.glob("attempts/*/manifest.json"))
 
@@ -260,6 +272,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
         "line 1 of register.jsonl was altered",
     ),
     ("a line removed", lambda r: drop_line(r, 0), "line 1 of register.jsonl must carry the hash"),
+    ("a line of other types", retype_line, "line 1 of register.jsonl was altered"),
     ("a line put in", repeat_line, "line 3 of register.jsonl must carry the hash"),
     (
         "all lines removed",
