@@ -101,10 +101,10 @@ class Comparison(_Remembers):
         """The original records, in coordinates."""
         return self.original.embedding.x
 
-    @property
+    @cached_property
     def after(self) -> Matrix:
         """The published records, in the coordinates of the original."""
-        return self.masked.coordinates
+        return self.original.embedding.embed(self.masked.published.keys)
 
     @property
     def averages(self) -> Matrix:

@@ -1,7 +1,6 @@
-"""A table before and after masking, and its groups."""
+"""A masked table, and the groups behind it."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from algorithms.table import Table
 from algorithms.types import Matrix, Partition
@@ -28,29 +27,21 @@ class Grouping:
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """A table before and after masking.
+    """A masked table, and the groups behind it.
 
     Attributes
     ----------
-    original : Table
-        The confidential table.
     published : Table
-        The same records as they would be published, without persons.
+        The records as they would be published, without persons.
     groupings : tuple of Grouping
         The groups behind each key column.
     k : int
         Smallest group allowed.
     averages : Matrix of shape (n, d)
-        Group averages with all digits, in the coordinates of the original.
+        Group averages with all digits, in the coordinates of the original table.
     """
 
-    original: Table
     published: Table
     groupings: tuple[Grouping, ...]
     k: int
     averages: Matrix
-
-    @cached_property
-    def coordinates(self) -> Matrix:
-        """The published records in the coordinates of the original."""
-        return self.original.embedding.embed(self.published.keys)

@@ -146,7 +146,7 @@ def represent(table: Table, groupings: tuple[Grouping, ...]) -> Masked:
                 values, grouping.partition
             )
     published = replace(table, keys=tuple(keys), persons=None)
-    return Masked(table, published, groupings, groupings[0].partition.k, averages)
+    return Masked(published, groupings, groupings[0].partition.k, averages)
 
 
 class _Count:

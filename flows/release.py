@@ -170,8 +170,8 @@ def _process(
             evaluation=asdict(evaluation), gate=verdicts.each, expectations=findings
         )
         if not dry_run:
-            attempt = replace(attempt, profile=profile(masked))
-        judgement = judge(masked, verdicts, spec)
+            attempt = replace(attempt, profile=profile(table, masked))
+        judgement = judge(table, masked, verdicts, spec)
         findings += [asdict(finding) for finding in judgement.findings]
         attempt = attempt.adding(expectations=findings)
         if dry_run:

@@ -6,14 +6,18 @@ from algorithms import evaluation
 from algorithms.comparison import Comparison
 from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
+from algorithms.table import Table
 from expectations.request.spec import ReleaseSpec
 from tasks.stage import stage
 
 
 @stage(name="evaluate")
 def evaluate(
-    masked: Masked, spec: ReleaseSpec, measures: Collection[str] | None = None
+    original: Table,
+    masked: Masked,
+    spec: ReleaseSpec,
+    measures: Collection[str] | None = None,
 ) -> Evaluation:
     """Compare the rounded values that would be published with the originals."""
-    files = Comparison(masked.original, masked)
+    files = Comparison(original, masked)
     return evaluation.evaluate(files, measures, spec.evaluation.model_dump())

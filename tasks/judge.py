@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from algorithms.errors import ContractError
 from algorithms.masked import Masked
+from algorithms.table import Table
 from expectations.digest import digest_of
 from expectations.gate import Approval, Verdicts
 from expectations.request.spec import ReleaseSpec
@@ -21,13 +22,13 @@ class Judgement:
 
 
 @stage(name="judge")
-def judge(masked: Masked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
+def judge(original: Table, masked: Masked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
     """Refuse a table that fails a limit; then check it against the output suite."""
     from expectations.suites.output_suite import output_suite
 
     frame = frame_of(arrow_of(masked.published, spec.columns.published))
     approval = Approval(verdicts, digest_of(frame))
-    carried = frame_of(arrow_of(masked.original, spec.columns.untouched))
+    carried = frame_of(arrow_of(original, spec.columns.untouched))
     digests = {name: digest_of(carried[[name]]) for name in carried.columns}
-    findings = require(output_suite(spec, masked.original, digests), frame, ContractError)
+    findings = require(output_suite(spec, original, digests), frame, ContractError)
     return Judgement(approval, findings)

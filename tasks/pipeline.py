@@ -48,5 +48,5 @@ def mask_and_measure(
     paths = call(order, table, plan)
     groupings = call(microaggregate, table, plan, paths)
     masked: Masked = call(round_integers, table, groupings)
-    evaluation: Evaluation = call(evaluate, masked, spec, measures)
+    evaluation: Evaluation = call(evaluate, table, masked, spec, measures)
     return masked, evaluation

@@ -36,7 +36,7 @@ def approved(spec: ReleaseSpec) -> tuple[Masked, Approval, ReleaseSpec, Record]:
     table, _ = validate.fn(source, spec)
     masked, evaluation = mask_and_measure(table, spec, plainly)
     verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
-    approval = judge.fn(masked, verdicts, spec).approval
+    approval = judge.fn(table, masked, verdicts, spec).approval
     return masked, approval, spec, Record.of(spec, started_by="Ana")
 
 

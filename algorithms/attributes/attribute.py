@@ -43,10 +43,6 @@ class Attribute(Protocol):
     def name(self) -> str:
         """Name of the column."""
 
-    @property
-    def treatment(self) -> str:
-        """A few words on the value that a group publishes, for people who use the data."""
-
     def scale(self, values: Values) -> Coordinates:
         """Fit the coordinates of the column to the values of a table."""
 

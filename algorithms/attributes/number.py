@@ -45,16 +45,6 @@ class Number:
         if self.whole and self.places != 0:
             raise ContractError("whole numbers must be published without decimals")
 
-    @property
-    def treatment(self) -> str:
-        """A few words on the value that a group publishes."""
-        if self.whole:
-            return "average of its group, rounded to a whole number"
-        if self.places is None:
-            return "average of its group"
-        plural = "" if self.places == 1 else "s"
-        return f"average of its group, rounded to {self.places} decimal{plural}"
-
     def scale(self, values: Values) -> "NumberCoordinates":
         """Fit mean and standard deviation to the values of a table.
 

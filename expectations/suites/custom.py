@@ -3,6 +3,7 @@
 This module imports Great Expectations, which takes seconds: import it where a suite is run.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -16,57 +17,34 @@ from great_expectations.expectations.metrics import (
 from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
+from algorithms.types import Mask
 from expectations.digest import digest_of
 from expectations.numbers import has_places, is_exact, is_finite, is_number, is_whole
 
 
-def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
-    """Convert a column of Great Expectations, which supports pandas only."""
-    return pa.array(column, from_pandas=True)
+def _register(name: str, condition: Callable[..., Mask], *options: str) -> None:
+    """Have Great Expectations know a condition on the cells of a column.
+
+    It registers every class of this kind when the class is made.
+    """
+
+    class Condition(ColumnMapMetricProvider):
+        condition_metric_name = f"column_values.microrelease.{name}"
+        condition_value_keys = options
+
+        @column_condition_partial(engine=PandasExecutionEngine)
+        def _pandas(cls, column: pd.Series, **given: Any) -> pd.Series:  # noqa: N805
+            values = pa.array(column, from_pandas=True)
+            cells = condition(values, *(given[option] for option in options))
+            return pd.Series(cells, index=column.index)
 
 
-class _Number(ColumnMapMetricProvider):
-    condition_metric_name = "column_values.microrelease.number"
-
-    @column_condition_partial(engine=PandasExecutionEngine)
-    def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        return pd.Series(is_number(_arrow(column)), index=column.index)
-
-
-class _Finite(ColumnMapMetricProvider):
-    condition_metric_name = "column_values.microrelease.finite"
-
-    @column_condition_partial(engine=PandasExecutionEngine)
-    def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        # another rule counts the cells that are not numbers at all
-        values = _arrow(column)
-        return pd.Series(is_finite(values) | ~is_number(values), index=column.index)
-
-
-class _Whole(ColumnMapMetricProvider):
-    condition_metric_name = "column_values.microrelease.whole"
-
-    @column_condition_partial(engine=PandasExecutionEngine)
-    def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        values = _arrow(column)
-        return pd.Series(is_whole(values) | ~is_finite(values), index=column.index)
-
-
-class _Exact(ColumnMapMetricProvider):
-    condition_metric_name = "column_values.microrelease.exact"
-
-    @column_condition_partial(engine=PandasExecutionEngine)
-    def _pandas(cls, column: pd.Series, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        return pd.Series(is_exact(_arrow(column)), index=column.index)
-
-
-class _Places(ColumnMapMetricProvider):
-    condition_metric_name = "column_values.microrelease.places"
-    condition_value_keys = ("places",)
-
-    @column_condition_partial(engine=PandasExecutionEngine)
-    def _pandas(cls, column: pd.Series, places: int, **kwargs: Any) -> pd.Series:  # noqa: N805, ARG002
-        return pd.Series(has_places(_arrow(column), places), index=column.index)
+_register("number", is_number)
+# other rules count the cells that are no numbers at all, or not finite
+_register("finite", lambda column: is_finite(column) | ~is_number(column))
+_register("whole", lambda column: is_whole(column) | ~is_finite(column))
+_register("exact", is_exact)
+_register("places", has_places, "places")
 
 
 class ExpectColumnValuesToBeNumbers(ColumnMapExpectation):

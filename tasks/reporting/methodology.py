@@ -13,7 +13,7 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.references import PAPERS
 from expectations.published.claims import Claims
-from expectations.published.verifier import CSV, PACKAGE, PARQUET
+from expectations.published.verifier import CSV, PACKAGE, PARQUET, field_type
 from tasks.reporting.page import render
 from tasks.reporting.sizes import size_ranges
 
@@ -51,9 +51,12 @@ def facts_of(table: pa.Table, keys: list[str]) -> Facts:
     groups = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])
     counts = groups["count_all"].to_pylist()
     sizes = {size: counts.count(size) for size in sorted(set(counts))}
-    columns = [groups[name].to_pylist() for name in numbered.column_names]
-    moments = [_moments(values, counts) for values in columns]
-    return Facts(sizes, dict(zip(keys, moments, strict=True)))
+    moments = {
+        key: _moments(groups[str(i)].to_pylist(), counts)
+        for i, key in enumerate(keys)
+        if field_type(table.schema.field(key).type) in ("integer", "number")
+    }
+    return Facts(sizes, moments)
 
 
 def _moments(values: list[float], counts: list[int]) -> Moments:

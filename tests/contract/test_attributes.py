@@ -106,7 +106,6 @@ def test_one_value_is_written_per_record_and_equal_values_alike(drawn: Drawn) ->
     assert len(written) == len(values)
     for value in np.unique(values):
         assert len(set(written[values == value].tolist())) == 1
-    assert attribute.treatment
 
 
 def test_whole_numbers_have_no_decimals() -> None:

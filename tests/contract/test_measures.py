@@ -49,7 +49,7 @@ def rows(files: Comparison, order: np.ndarray) -> Comparison:
     # fitted again, a scale differs in its last digits, and ties with it
     x = np.asfortranarray(original.embedding.x[order])
     vars(before)["embedding"] = replace(original.embedding, x=x)
-    return Comparison(before, replace(masked, original=before, published=after, averages=averages))
+    return Comparison(before, replace(masked, published=after, averages=averages))
 
 
 def value(files: Comparison, measure: Measure) -> float | None:

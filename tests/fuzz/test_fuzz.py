@@ -137,9 +137,9 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     spec = load(damaged_request(request_of, rng, kind, CHOICES[i % len(CHOICES)]))
     table, _ = validate.fn(ingest.fn(spec)[0], spec)
     masked, evaluation = mask_and_measure(table, spec, plainly)
-    drawn = profile.fn(masked)
+    drawn = profile.fn(table, masked)
     verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
-    approval = judge.fn(masked, verdicts, spec).approval
+    approval = judge.fn(table, masked, verdicts, spec).approval
     frame = frame_of(arrow_of(masked.published, spec.columns.published))
     assert approval == Approval(verdicts, digest_of(frame))
     if i % PUBLISHED_EVERY:

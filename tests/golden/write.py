@@ -62,7 +62,7 @@ def attempt(
     with spec_from_file(request_of.path, changes) as named:
         settled = resolve_spec(named, datetime.now(UTC))
     source, facts = ingest.fn(spec)
-    _, findings = validate.fn(source, spec)
+    table, findings = validate.fn(source, spec)
     running = begin(spec, "Ana")
     record = record.adding(
         spec_file={"name": settled.file.name, "sha256": settled.file.sha256},
@@ -77,7 +77,7 @@ def attempt(
         gate=approval.verdicts.each,
         expectations=[asdict(finding) for finding in findings],
     )
-    yield masked.published, approval, spec, record, profile.fn(masked)
+    yield masked.published, approval, spec, record, profile.fn(table, masked)
     running.close()
 
 

@@ -21,8 +21,6 @@ class Category:
     name: str
     labels: tuple = ()
 
-    treatment = "most frequent label of its group"
-
     def scale(self, values):
         counts = np.bincount(values, minlength=len(self.labels))
         n = len(values)
@@ -99,9 +97,9 @@ spec = load(Path(sys.argv[1]))
 table, _ = validate.fn(ingest.fn(spec)[0], spec)
 masked, evaluation = mask_and_measure(table, spec, plainly)
 verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
-approval = judge.fn(masked, verdicts, spec).approval
+approval = judge.fn(table, masked, verdicts, spec).approval
 record = Record.of(spec, started_by="Ana")
-folder = publish.fn(masked.published, approval, spec, record, profile.fn(masked)).folder
+folder = publish.fn(masked.published, approval, spec, record, profile.fn(table, masked)).folder
 found = verify(folder)
 measures = recompute(found)
 json.dump([found.k_found, sorted(measures), evaluation.measures], sys.stdout)

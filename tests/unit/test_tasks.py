@@ -15,6 +15,7 @@ from algorithms.attributes import Number
 from algorithms.errors import ContractError, DataError, RefusedError, StorageError
 from algorithms.evaluation import Evaluation
 from algorithms.masked import Grouping, Masked
+from algorithms.table import Table
 from algorithms.types import Partition
 from expectations.gate import Verdicts
 from expectations.tables import arrow_of, frame_of
@@ -209,10 +210,10 @@ def test_columns_must_be_those_of_the_spec(
     assert silent not in str(raised.value)
 
 
-def masked_table(request_of: Request, **sections: Any) -> tuple[Any, Masked, Evaluation]:
+def masked_table(request_of: Request, **sections: Any) -> tuple[Any, Table, Masked, Evaluation]:
     spec = request_of.load(**sections)
     table, _ = validate.fn(ingest.fn(spec)[0], spec)
-    return spec, *mask_and_measure(table, spec, plainly)
+    return spec, table, *mask_and_measure(table, spec, plainly)
 
 
 def frame(masked: Masked, spec: Any) -> pd.DataFrame:
@@ -224,47 +225,45 @@ def verdicts(found: Evaluation, spec: Any) -> Verdicts:
 
 
 def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of: Request) -> None:
-    spec, masked, _ = masked_table(request_of)
+    spec, table, masked, _ = masked_table(request_of)
     published = frame(masked, spec)
     assert list(published.columns) == ["zone", "staff", "sales", "score"]
-    assert masked.published.carried["zone"] is masked.original.carried["zone"]
+    assert masked.published.carried["zone"] is table.carried["zone"]
     assert str(published["staff"].dtype) == "int64[pyarrow]"
     assert masked.published.sizes.min() >= 3
 
 
 def test_what_is_measured_is_what_would_be_published(request_of: Request) -> None:
-    spec, masked, _ = masked_table(request_of)
-    table = masked.original
+    spec, table, _, _ = masked_table(request_of)
     everyone = Grouping((0, 1), Partition(np.zeros(len(table), dtype=np.int64), k=3))
-    found = evaluate.fn(round_integers.fn(table, (everyone,)), spec)
+    found = evaluate.fn(table, round_integers.fn(table, (everyone,)), spec)
     # the average of staff is not whole: rounding it costs something beyond the total variance
     assert found.exact["il"] > 100.0
     assert found.exact["rounding"] == pytest.approx(found.exact["il"] - 100.0)
 
 
 def test_a_path_is_found_and_cut_where_the_spec_names_one(request_of: Request) -> None:
-    _, masked, _ = masked_table(
+    _, table, masked, _ = masked_table(
         request_of, microaggregation={"method": "mhm", "ordering": "zscore"}
     )
     assert sorted(masked.published.sizes) == [3, 4]
-    assert len(masked.published) == len(masked.original)
+    assert len(masked.published) == len(table)
 
 
 def test_no_way_to_cut_a_path_loses_less_of_what_is_published(request_of: Request) -> None:
     """With IMHMI, for one column whole and one to half a unit; against every cut of the path."""
-    spec, best, found = masked_table(
+    spec, table, _, found = masked_table(
         request_of,
         columns={"decimals": {"sales": 0}},
         microaggregation={"method": "imhmi", "ordering": "zscore", "k": 2},
     )
-    table = best.original
     (path,) = order.fn(table, spec.microaggregation.plan)
     losses = []
     for sizes in cuts(len(table), 2):
         labels = np.empty(len(table), dtype=np.int64)
         labels[path] = np.repeat(np.arange(len(sizes)), sizes)
         masked = round_integers.fn(table, (Grouping((0, 1), Partition(labels, 2)),))
-        losses.append(evaluate.fn(masked, spec).measures["il"])
+        losses.append(evaluate.fn(table, masked, spec).measures["il"])
     assert found.measures["il"] == pytest.approx(min(losses))
     assert len(losses) == 8
 
@@ -310,14 +309,14 @@ def test_a_stronger_bound_is_found_where_the_spec_grants_rounds(request_of: Requ
 
 
 def test_decimals_are_those_that_the_spec_states(request_of: Request) -> None:
-    _, masked, found = masked_table(request_of, columns={"decimals": {"sales": 1}})
+    _, _, masked, found = masked_table(request_of, columns={"decimals": {"sales": 1}})
     sales = masked.published.keys[1]
     assert sales.tolist() == sales.round(1).tolist()
     assert found.measures["rounding"] > 0.0
 
 
 def test_each_column_on_its_own_is_grouped_best_but_not_together(request_of: Request) -> None:
-    spec, masked, found = masked_table(
+    spec, table, masked, found = masked_table(
         request_of,
         microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
     )
@@ -325,34 +324,34 @@ def test_each_column_on_its_own_is_grouped_best_but_not_together(request_of: Req
         assert np.unique(column, return_counts=True)[1].min() >= 3
     assert found.measures["k"] < 3
     with pytest.raises(RefusedError, match="the smallest group must hold k=3 records"):
-        judge.fn(masked, verdicts(found, spec), spec)
+        judge.fn(table, masked, verdicts(found, spec), spec)
     assert "grouped on its own" in spec.warnings[0]
 
 
 def test_one_column_on_its_own_is_all_there_is(request_of: Request) -> None:
-    spec, masked, found = masked_table(
+    spec, table, masked, found = masked_table(
         request_of,
         columns={"quasi_identifiers": ["staff"], "other": ["zone", "sales"]},
         microaggregation={"method": "imhmi", "ordering": "zscore", "each_column": True},
     )
     assert not any("on its own" in warning for warning in spec.warnings)
-    assert judge.fn(masked, verdicts(found, spec), spec).approval.evaluation == found
+    assert judge.fn(table, masked, verdicts(found, spec), spec).approval.evaluation == found
 
 
 def test_only_a_table_within_its_ceilings_is_approved(request_of: Request) -> None:
-    spec, masked, measured = masked_table(request_of)
-    assert judge.fn(masked, verdicts(measured, spec), spec).approval.evaluation == measured
+    spec, table, masked, measured = masked_table(request_of)
+    assert judge.fn(table, masked, verdicts(measured, spec), spec).approval.evaluation == measured
     strict = request_of.load(gate={"ceilings": {"il": 0.0, "dld": 100.0}})
     with pytest.raises(RefusedError, match="IL is"):
-        judge.fn(masked, verdicts(measured, strict), strict)
+        judge.fn(table, masked, verdicts(measured, strict), strict)
 
 
 def test_a_table_that_breaks_a_promise_is_not_approved(request_of: Request) -> None:
-    spec, masked, measured = masked_table(request_of)
+    spec, table, masked, measured = masked_table(request_of)
     carried = {**masked.published.carried, "score": pa.chunked_array([[1, 2, 3, 4, 5, 6, 7]])}
     altered = replace(masked.published, carried=carried)
     with pytest.raises(ContractError, match="'score' must be unchanged"):
-        judge.fn(replace(masked, published=altered), verdicts(measured, spec), spec)
+        judge.fn(table, replace(masked, published=altered), verdicts(measured, spec), spec)
 
 
 def test_a_stage_neither_persists_nor_hashes() -> None:
