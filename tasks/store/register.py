@@ -256,17 +256,22 @@ class Register:
         attempt: str,
         event: str,
         release: ReleaseSection | ReleaseFacts,
-        **known: str | None,
+        *,
+        manifest_sha256: str | None = None,
+        started_by: str | None = None,
+        candidate: str | None = None,
     ) -> None:
         entry = Entry(
             previous=self.chain().head,
             time=now(),
             event=event,
             attempt=attempt,
+            manifest_sha256=manifest_sha256,
             dataset=release.name,
             period=release.period,
             revision=release.revision,
-            **known,
+            started_by=started_by,
+            candidate=candidate,
         )
         root.append(LINES, _line(entry) + b"\n")
         root.flush()
