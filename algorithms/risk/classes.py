@@ -44,8 +44,8 @@ MEASURES = (
         unit="%",
         better="lower",
         definition=(
-            "Share of records that an attacker re-identifies who knows the group of each record "
-            "and picks one of its records at random."
+            "Share of records re-identified by an attacker who knows the group of each record and "
+            "picks one of its records at random."
         ),
         paper="DT01",
         run=lambda files: 100.0 * files.sizes.size / len(files.table),

@@ -164,7 +164,7 @@ def test_a_path_method_reads_rows_in_order_and_labels_them_by_row() -> None:
         (np.zeros((2, 1)), 3, METHODS["mdav"], None, DataError, "got k=3 for 2 rows"),
         (np.full((2, 1), np.nan), 2, METHODS["mdav"], None, ContractError, "finite"),
         (np.zeros((2, 1)), 2, ALONG_PATH, None, ContractError, "does not hold: path"),
-        (np.zeros((2, 1)), 2, ALONG_PATH, np.zeros(2, int), ContractError, "every row once"),
+        (np.zeros((2, 1)), 2, ALONG_PATH, np.zeros(2, int), ContractError, "every row exactly"),
     ],
 )
 def test_a_broken_call_is_refused(
@@ -235,7 +235,7 @@ def test_partitions_are_joined_if_they_hold_every_row_once(rows: list[list[int]]
 
 def test_partitions_of_different_k_are_not_joined() -> None:
     pair, triple = Partition(np.array([0, 0]), k=2), Partition(np.zeros(3, int), k=3)
-    with pytest.raises(ContractError, match="one k"):
+    with pytest.raises(ContractError, match="the same k"):
         Partition.join([(np.array([0, 1]), pair), (np.array([2, 3, 4]), triple)])
 
 
