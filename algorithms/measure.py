@@ -65,9 +65,9 @@ def figure(value: float) -> float:
     (16.9326, 1234570.0)
     """
     if value == 0.0 or not math.isfinite(value):
-        return value
+        # adding zero takes the sign off a zero
+        return value + 0.0
     places = DIGITS - 1 - math.floor(math.log10(abs(value)))
-    # adding zero removes the sign of a zero
     return round(float(value), min(DECIMALS, places)) + 0.0
 
 

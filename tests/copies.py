@@ -50,8 +50,10 @@ class Copy:
 
     def run(self, code: str, *arguments: str) -> str:
         """Run a program against the copy, kernels as plain Python; give its output."""
+        # threads of libraries that are still at work must not spoil the end
+        program = f"{code}\nimport os\nsys.stdout.flush()\nos._exit(0)\n"
         ran = subprocess.run(
-            [sys.executable, "-c", code, *arguments],
+            [sys.executable, "-c", program, *arguments],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(self.folder), "NUMBA_DISABLE_JIT": "1"},
             capture_output=True,
