@@ -13,7 +13,9 @@ from algorithms.utility.moments import mean_changes, quantile_changes, variance_
 CLOSE_TO_OPTIMUM = 1.1
 """Ratio to the lower bound below which the distance from the optimum is shown in per cent."""
 
-PUBLIC = frozenset(name for name, measure in MEASURES.items() if not measure.needs_original)
+PUBLIC_MEASURES = frozenset(
+    name for name, measure in MEASURES.items() if not measure.needs_original
+)
 """Measures that anyone who has the published file can compute."""
 
 
@@ -51,7 +53,7 @@ class Evaluation:
         # exact values are in no field, so that code that writes an evaluation writes figures
         self.__dict__["_exact"] = self.measures
         self.__dict__["measures"] = {
-            name: value if name in PUBLIC else figure(value)
+            name: value if name in PUBLIC_MEASURES else figure(value)
             for name, value in self.measures.items()
         }
 
@@ -143,7 +145,7 @@ def evaluate_released(files: Released) -> dict[str, float]:
     >>> evaluate_released(compare([column], [column], k=2).released)
     {'k': 2.0, 'below_k': 0.0, 'reidentified_random': 50.0}
     """
-    values = {name: MEASURES[name].run(files) for name in MEASURES if name in PUBLIC}
+    values = {name: MEASURES[name].run(files) for name in MEASURES if name in PUBLIC_MEASURES}
     return {name: value for name, value in values.items() if isinstance(value, float)}
 
 

@@ -21,10 +21,10 @@ NARROWEST = 50
 BUNCHED = 0.1
 """An axis is stretched if the middle half of the records covers a smaller share of it."""
 
-LARGEST = 10_000
+MOST_LINKED = 10_000
 """Largest number of records for the linkage by columns; longer tables are sampled."""
 
-SEED = 1
+LINKAGE_SEED = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,10 +251,10 @@ def _linkage(name: str, place: slice, before: Matrix, after: Matrix) -> ColumnLi
 def _sample(files: Comparison) -> tuple[Labels, str]:
     """Select all records, or whole classes drawn at random."""
     n = len(files.original)
-    if n <= LARGEST:
+    if n <= MOST_LINKED:
         return np.arange(n), ""
-    drawn = np.random.default_rng(SEED).permutation(files.sizes.size)
-    count = max(int(np.searchsorted(np.cumsum(files.sizes[drawn]), LARGEST, "right")), 1)
+    drawn = np.random.default_rng(LINKAGE_SEED).permutation(files.sizes.size)
+    count = max(int(np.searchsorted(np.cumsum(files.sizes[drawn]), MOST_LINKED, "right")), 1)
     rows = np.flatnonzero(np.isin(files.classes, drawn[:count]))
     return rows, (
         f"measured on {len(rows)} of {n} records, in whole groups drawn at random; linking is "

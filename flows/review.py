@@ -22,7 +22,7 @@ from tasks.publish import Candidate
 from tasks.reporting.artefacts import review_text
 
 POLL_SECONDS = 3
-NOBODY = "nobody"
+NO_REVIEWER = "nobody"
 
 
 class ReviewForm(RunInput):
@@ -107,4 +107,4 @@ def ask(attempt: Attempt, candidate: Candidate, hours: float) -> Decision:
         except RefusedError as error:
             fault = str(error)
             get_run_logger().warning("%s; the run waits for another reviewer", fault)
-    return Decision(False, NOBODY, f"no answer within {hours:g} hours")
+    return Decision(False, NO_REVIEWER, f"no answer within {hours:g} hours")

@@ -10,7 +10,7 @@ from algorithms.comparison import Comparison
 from algorithms.measure import Measure
 from algorithms.types import Labels, Matrix
 
-CANDIDATES = 8
+NEAREST = 8
 """Neighbours that are searched first; more records than this rarely tie for second place."""
 
 SLACK = 1.0 + 1e-9
@@ -89,7 +89,7 @@ Neighbours = tuple[Matrix, Matrix, Labels, Labels]
 
 def _two_nearest(original: Matrix, points: Matrix) -> Neighbours:
     tree = cKDTree(original)
-    count = min(CANDIDATES, len(original))
+    count = min(NEAREST, len(original))
     rough, neighbours = tree.query(points, k=np.arange(1, count + 1))
     squares = np.stack([_squared(original[column], points) for column in neighbours.T], axis=1)
     closest, second, at_closest, at_second = _summarise(squares)

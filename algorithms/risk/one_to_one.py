@@ -8,11 +8,11 @@ from algorithms.comparison import Comparison
 from algorithms.measure import Estimate, Measure
 from algorithms.types import Labels, Matrix
 
-LARGEST = 500
+MOST_ASSIGNED = 500
 """Largest number of records that are assigned at once; longer tables are sampled."""
 
 SAMPLES = 8
-SEED = 1
+SAMPLE_SEED = 1
 
 
 def reidentified(original: Matrix, published: Matrix, classes: Labels) -> float:
@@ -47,24 +47,24 @@ def reidentified(original: Matrix, published: Matrix, classes: Labels) -> float:
 def best_linkage(files: Comparison) -> float | Estimate:
     """Measure all records, or estimate from several samples of whole classes."""
     n = len(files.before)
-    if n <= LARGEST:
+    if n <= MOST_ASSIGNED:
         return reidentified(files.before, files.after, files.classes)
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(SAMPLE_SEED)
     by_class = np.argsort(files.classes, kind="stable")
     ends = np.cumsum(files.sizes)
     shares = []
     for _ in range(SAMPLES):
         chosen = rng.permutation(files.sizes.size)
-        upto = max(int(np.searchsorted(np.cumsum(files.sizes[chosen]), LARGEST)), 1)
+        upto = max(int(np.searchsorted(np.cumsum(files.sizes[chosen]), MOST_ASSIGNED)), 1)
         rows = np.concatenate(
             [by_class[ends[c] - files.sizes[c] : ends[c]] for c in chosen[:upto]]
-        )[:LARGEST]
+        )[:MOST_ASSIGNED]
         _, classes = np.unique(files.classes[rows], return_inverse=True)
         shares.append(reidentified(files.before[rows], files.after[rows], classes))
     error = 1.96 * float(np.std(shares, ddof=1)) / np.sqrt(SAMPLES)
     return Estimate(
         float(np.mean(shares)),
-        f"within {error:.2f} at 95 % confidence, from {SAMPLES} samples of at most {LARGEST} "
+        f"within {error:.2f} at 95 % confidence, from {SAMPLES} samples of at most {MOST_ASSIGNED} "
         "records in whole classes; linking is easier in a sample, so the figure for all records "
         "is lower",
     )

@@ -76,7 +76,7 @@ Papers by key: [references.bib](references.bib).
 def measures_page() -> str:
     """Return the page as Markdown."""
     from algorithms.measure import DECIMALS, DIGITS
-    from algorithms.risk.one_to_one import LARGEST
+    from algorithms.risk.one_to_one import MOST_ASSIGNED
 
     tables = [
         f"\n## {title}\n\n| name | measure | unit | better | worst | definition | paper |\n"
@@ -85,7 +85,7 @@ def measures_page() -> str:
         + "\n"
         for kind, title in (("utility", "Utility"), ("risk", "Risk"))
     ]
-    notes = ESTIMATES.format(largest=LARGEST, decimals=DECIMALS, digits=DIGITS)
+    notes = ESTIMATES.format(largest=MOST_ASSIGNED, decimals=DECIMALS, digits=DIGITS)
     return INTRODUCTION + "".join(tables) + BOUND + notes
 
 

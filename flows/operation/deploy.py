@@ -41,7 +41,7 @@ JOB = {
 }
 """Job template of the pool. It has no variables, so that nobody who starts a run can choose its
 command, its environment or its working folder."""
-CRASHED = "prefect.flow-run.Crashed"
+CRASHED_EVENT = "prefect.flow-run.Crashed"
 SILENCE_SECONDS = 90
 """A run has crashed if it sends no heartbeat for this long."""
 
@@ -133,7 +133,7 @@ def _report_crashes(notify_id: UUID) -> Automation:
         name="microrelease: tell of runs that ended badly",
         description="Starts the notify flow for runs that could not report their own end.",
         trigger=EventTrigger(
-            expect={CRASHED},
+            expect={CRASHED_EVENT},
             match_related=ours,
             posture=Posture.Reactive,
             threshold=1,

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from algorithms.attributes import KINDS, Attribute, Number, Values
 from algorithms.errors import ContractError
 from algorithms.types import Partition
+from expectations.suites.kinds import COLUMN_KINDS
 
 Drawn = tuple[Attribute, Values, Partition]
 
@@ -41,7 +42,7 @@ def grouped(draw: st.DrawFn) -> Drawn:
 
 
 def test_every_kind_is_tried() -> None:
-    assert set(COLUMNS) == set(KINDS)
+    assert set(COLUMNS) == set(KINDS) == set(COLUMN_KINDS)
 
 
 @given(drawn=grouped())

@@ -92,7 +92,9 @@ def test_a_measure_that_is_added_later_is_not_demanded_of_earlier_releases(
 ) -> None:
     added = replace(MEASURES["below_k"], name="added", title="A measure added later")
     monkeypatch.setattr("algorithms.evaluation.MEASURES", {**MEASURES, "added": added})
-    monkeypatch.setattr("algorithms.evaluation.PUBLIC", evaluation.PUBLIC | {"added"})
+    monkeypatch.setattr(
+        "algorithms.evaluation.PUBLIC_MEASURES", evaluation.PUBLIC_MEASURES | {"added"}
+    )
     assert audit(published.register).faults == []
     # and its figure in what is made today makes no other release of it
     monkeypatch.setattr("tasks.public_files.MEASURES", {**MEASURES, "added": added})

@@ -136,7 +136,7 @@ def test_a_category_is_two_files_and_its_place_in_the_spec(
     )
     copy.insert(
         "expectations/suites/kinds/__init__.py",
-        "KINDS: Mapping[type, Kind[Any]] = {",
+        "COLUMN_KINDS: Mapping[type, Kind[Any]] = {",
         "Category: CategoryKind(), ",
     )
     columns = "expectations/request/sections/columns.py"

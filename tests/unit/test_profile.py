@@ -172,12 +172,12 @@ def test_a_single_column_has_no_others() -> None:
 def test_many_records_are_sampled_in_whole_groups_and_that_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(profiles, "LARGEST", 50)
+    monkeypatch.setattr(profiles, "MOST_LINKED", 50)
     x = np.random.default_rng(7).normal(size=(200, 2))
     published = averaged(x, 4)
     files = compare_rows(x, published, 4)
     found = profile(files)
     assert "measured on 48 of 200 records" in found.linkage_note
     assert profile(files).linkage == found.linkage
-    monkeypatch.setattr(profiles, "LARGEST", 2)
+    monkeypatch.setattr(profiles, "MOST_LINKED", 2)
     assert "measured on 4 of 200 records" in profile(files).linkage_note

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from algorithms.errors import DataError, SpecError
-from expectations.request.sections.source import KINDS, SourceSection
+from expectations.request.sections.source import SOURCE_KINDS, SourceSection
 from tasks.sources import READERS
 from tasks.sources.table import read_table
 from tests.conftest import Request
@@ -22,10 +22,10 @@ COMMON = {"__init__", "reader", "table"}
 
 def test_every_file_of_the_folder_is_a_reader_on_the_list() -> None:
     modules = {path.stem for path in (ROOT / "tasks" / "sources").glob("*.py")}
-    assert modules - COMMON == set(KINDS) == set(READERS)
+    assert modules - COMMON == set(SOURCE_KINDS) == set(READERS)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SOURCE_KINDS)
 def test_the_ending_or_the_format_tells_the_kind(kind: str) -> None:
     assert SourceSection(path=Path(f"table.{kind.upper()}")).kind == kind
     assert SourceSection.model_validate({"path": "table.txt", "format": kind}).kind == kind
@@ -33,8 +33,8 @@ def test_the_ending_or_the_format_tells_the_kind(kind: str) -> None:
 
 def test_the_schema_offers_every_kind() -> None:
     field = SourceSection.model_json_schema()["properties"]["format"]
-    assert field["enum"] == list(KINDS)
-    assert all(f".{kind}" in field["description"] for kind in KINDS)
+    assert field["enum"] == list(SOURCE_KINDS)
+    assert all(f".{kind}" in field["description"] for kind in SOURCE_KINDS)
 
 
 def test_another_ending_is_refused_with_the_ones_that_are_known(request_of: Request) -> None:
@@ -42,7 +42,7 @@ def test_another_ending_is_refused_with_the_ones_that_are_known(request_of: Requ
         request_of.load(source={"path": "table.sav"})
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SOURCE_KINDS)
 def test_no_kind_quotes_the_bytes_that_it_cannot_read(request_of: Request, kind: str) -> None:
     spec = request_of.load(source={"format": kind})
     for content in (b"SECRET,\xff\xfe\0\nSECRET", b"SECRET,a\nSECRET,b,c\n", b"PAR1\xffSECRETPAR1"):
@@ -63,7 +63,7 @@ def written(kind: str, columns: list[tuple[str, list[Any]]]) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SOURCE_KINDS)
 def test_a_repeated_column_is_refused_whatever_the_kind(request_of: Request, kind: str) -> None:
     spec = request_of.load(source={"format": kind})
     staff = ("staff", [1, 2])
@@ -71,7 +71,7 @@ def test_a_repeated_column_is_refused_whatever_the_kind(request_of: Request, kin
         read_table(written(kind, [staff, staff, ("SECRET", [3, 4]), ("SECRET", [5, 6])]), spec)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SOURCE_KINDS)
 def test_a_compressed_file_is_called_what_it_is_whatever_the_kind(
     request_of: Request, kind: str
 ) -> None:

@@ -16,8 +16,8 @@ SourceKind = Literal[
 """The kinds of source. Each is read by the module of that name in ``tasks.sources``, and is the
 ending of its files."""
 
-KINDS: tuple[str, ...] = get_args(SourceKind)
-ENDINGS = {f".{kind}": kind for kind in KINDS}
+SOURCE_KINDS: tuple[str, ...] = get_args(SourceKind)
+ENDINGS = {f".{kind}": kind for kind in SOURCE_KINDS}
 
 NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 """Codecs for names and source code, which Python lists among the character encodings."""

@@ -10,9 +10,9 @@ from algorithms.attributes import Attribute, Number
 from expectations.suites.kinds.kind import Kind
 from expectations.suites.kinds.number import NumberKind
 
-KINDS: Mapping[type, Kind[Any]] = {Number: NumberKind()}
+COLUMN_KINDS: Mapping[type, Kind[Any]] = {Number: NumberKind()}
 
 
 def kind_of(attribute: Attribute) -> Kind[Any]:
     """Give the kind of a key column."""
-    return KINDS[type(attribute)]
+    return COLUMN_KINDS[type(attribute)]
