@@ -97,9 +97,10 @@ class Table:
     weights: Matrix | None = None
 
     def __post_init__(self) -> None:
+        optional = (self.persons, self.strata, self.weights)
         lengths = {
             len(column)
-            for column in (*self.keys, *self.carried.values(), self.persons, self.strata)
+            for column in (*self.keys, *self.carried.values(), *optional)
             if column is not None
         }
         if len(self.attributes) != len(self.keys) or len(lengths) != 1:

@@ -88,20 +88,20 @@ def explore(
     """
     end_with_worker()
     try:
-        settled = guarded("settle", resolve_spec)(spec, due()).spec
-        maps = settled.publication.register_folder / "maps"
+        resolved = guarded("resolve", resolve_spec)(spec, due()).spec
+        maps = resolved.publication.register_folder / "maps"
         cells = guarded("explore", _explore)(
-            settled,
-            map_folder.get() or maps / "-".join(settled.release.folder.parts),
+            resolved,
+            map_folder.get() or maps / "-".join(resolved.release.folder.parts),
             methods or list(METHODS),
-            orderings or _paths(settled),
-            ks or _ks(settled),
+            orderings or _paths(resolved),
+            ks or _ks(resolved),
             seconds,
             workers,
         )
     except ReleaseError as error:
         return state_of(stopped(None, error))
-    return state_of(Explored(None, recommendation(cells, settled), cells))
+    return state_of(Explored(None, recommendation(cells, resolved), cells))
 
 
 def _ks(spec: ReleaseSpec) -> list[int]:

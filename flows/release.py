@@ -55,7 +55,7 @@ def run_name() -> str:
 
 
 def _named() -> ResolvedSpec:
-    """Settle the spec that the parameters name; Prefect has not validated them yet."""
+    """Resolve the spec that the parameters name; Prefect has not validated them yet."""
     return resolve_spec(NamedSpec.model_validate(runtime.flow_run.parameters["spec"]), due())
 
 
@@ -90,21 +90,21 @@ def release(
     end_with_worker()
     outcome: Outcome
     try:
-        settled = guarded("settle", resolve_spec)(spec, due())
-        attempt = guarded("release", _attempt)(settled, starter(started_by))
+        resolved = guarded("resolve", resolve_spec)(spec, due())
+        attempt = guarded("release", _attempt)(resolved, starter(started_by))
     except ReleaseError as error:
         outcome = stopped(None, error)
     else:
-        outcome = _release(attempt, settled, dry_run, candidate)
+        outcome = _release(attempt, resolved, dry_run, candidate)
     show(outcome)
     return state_of(outcome)
 
 
-def _attempt(settled: ResolvedSpec, started_by: str) -> Attempt:
+def _attempt(resolved: ResolvedSpec, started_by: str) -> Attempt:
     """Start the record with everything that is known before any work is done."""
-    spec = settled.spec
+    spec = resolved.spec
     record = Record.of_resolved(
-        settled,
+        resolved,
         started_by=started_by,
         flow_run=str(runtime.flow_run.id),
         code=provenance.code(),
@@ -115,9 +115,9 @@ def _attempt(settled: ResolvedSpec, started_by: str) -> Attempt:
     return Attempt(spec, record)
 
 
-def _release(attempt: Attempt, settled: ResolvedSpec, dry_run: bool, candidate: bool) -> Outcome:
+def _release(attempt: Attempt, resolved: ResolvedSpec, dry_run: bool, candidate: bool) -> Outcome:
     """Check what can be checked before any work is done; then mask, review and record."""
-    spec, started_by = settled.spec, attempt.record.started_by
+    spec, started_by = resolved.spec, attempt.record.started_by
     outcome: Outcome | None = None
     with ExitStack() as until_recorded:
         try:
@@ -137,7 +137,7 @@ def _release(attempt: Attempt, settled: ResolvedSpec, dry_run: bool, candidate: 
             register = Register(spec.publication.register_folder)
             with progress(spec.release.name):
                 with alone(spec.release.name, register.folder):
-                    check_owner(register, spec.release, spec.publication, settled.file.name)
+                    check_owner(register, spec.release, spec.publication, resolved.file.name)
                     outcome = _process(
                         attempt, spec, hold=candidate or spec.gate.review is not None
                     )

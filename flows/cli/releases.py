@@ -83,10 +83,10 @@ def run(
     The run starts immediately. The Prefect server in PREFECT_API_URL records it; if that is not
     set, a temporary server does.
     """
-    settled = _settled(spec, period)
-    display.warnings(settled.warnings)
+    resolved = _resolved(spec, period)
+    display.warnings(resolved.warnings)
     display.quieten_prefect()
-    with display.stages(settled) as listener, _named(spec, period) as named:
+    with display.stages(resolved) as listener, _named(spec, period) as named:
         from flows.release import release
         from tasks.listening import listening
 
@@ -162,13 +162,13 @@ def explore(
     spec, a table of all measures and a recommendation. A choice that fails or takes too long does
     not stop the others.
     """
-    settled = _settled(spec, period)
-    display.warnings(settled.warnings)
+    resolved = _resolved(spec, period)
+    display.warnings(resolved.warnings)
     if choose is not None and choose.exists():
         raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
-    folder = folder or Path("-".join((*settled.release.folder.parts, "map")))
+    folder = folder or Path("-".join((*resolved.release.folder.parts, "map")))
     display.quieten_prefect()
-    with display.cells(settled) as listener:
+    with display.cells(resolved) as listener:
         from flows.explore import explore, written_to
         from tasks.listening import listening
 
@@ -187,7 +187,7 @@ def explore(
                 workers=workers,
                 return_state=True,
             )
-    return _explored(state, settled, folder, spec, choose)
+    return _explored(state, resolved, folder, spec, choose)
 
 
 @command(SPEC, PERIOD)
@@ -200,12 +200,12 @@ def check(spec: Path, period: str | None) -> int:
     from tasks.store.public_folder import check_places
     from tasks.validate import validate
 
-    settled = _settled(spec, period)
-    display.warnings(settled.warnings)
-    settled.check_repeatable()
-    check_places(settled.publication)
-    source, _ = ingest.fn(settled)
-    table, findings = validate.fn(source, settled)
+    resolved = _resolved(spec, period)
+    display.warnings(resolved.warnings)
+    resolved.check_repeatable()
+    check_places(resolved.publication)
+    source, _ = ingest.fn(resolved)
+    table, findings = validate.fn(source, resolved)
     display.say(
         f"{spec}: the spec is valid and its source matches it: {len(table)} rows, "
         f"{len(findings)} expectations met"
@@ -268,8 +268,8 @@ def _named(spec: Path, period: str | None) -> AbstractContextManager[NamedSpec]:
     return spec_from_file(spec, Changes.of(period))
 
 
-def _settled(spec: Path, period: str | None) -> ReleaseSpec:
-    """Read a spec and settle its period."""
+def _resolved(spec: Path, period: str | None) -> ReleaseSpec:
+    """Read a spec and fill in its period."""
     from expectations.request.named import resolve_spec
 
     with _named(spec, period) as named:
@@ -297,7 +297,7 @@ def _ended(state: State[Any]) -> int:
 
 def _explored(
     state: State[Any],
-    settled: ReleaseSpec,
+    resolved: ReleaseSpec,
     folder: Path,
     spec: Path,
     new_spec: Path | None,
@@ -312,7 +312,7 @@ def _explored(
     if isinstance(outcome, Stopped):
         raise outcome.error
     assert isinstance(outcome, Explored)
-    display.say(recommendation(outcome.cells, settled))
+    display.say(recommendation(outcome.cells, resolved))
     display.say(f"  map   {folder / PAGE}")
     if new_spec is not None:
         write_choice(outcome.cells, load(spec), spec, new_spec)
