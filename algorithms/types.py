@@ -65,10 +65,9 @@ class Partition:
                 f"every group must hold at least k={self.k} records; "
                 f"{small} of {self.sizes.size} hold fewer"
             )
-        if self.labels.flags.writeable:
-            own = self.labels.copy()
-            own.flags.writeable = False
-            object.__setattr__(self, "labels", own)
+        own = self.labels.copy()
+        own.flags.writeable = False
+        object.__setattr__(self, "labels", own)
 
     @classmethod
     def join(cls, parts: Sequence[tuple[Order, "Partition"]]) -> "Partition":

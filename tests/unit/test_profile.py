@@ -1,5 +1,7 @@
 """Pictures of originals show no record."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from algorithms import profile as profiles
+from algorithms.attributes import Number, Values
+from algorithms.evaluation import evaluate
 from algorithms.profile import ColumnProfile, profile
 from algorithms.risk.dld import distance_linkage
 from algorithms.types import Matrix
@@ -181,3 +185,23 @@ def test_many_records_are_sampled_in_whole_groups_and_that_is_told(
     assert profile(files).linkage == found.linkage
     monkeypatch.setattr(profiles, "MOST_LINKED", 2)
     assert "measured on 4 of 200 records" in profile(files).linkage_note
+
+
+class Unordered(Number):
+    """A kind of column without a number line."""
+
+    def numbers(self, values: Values) -> None:
+        return None
+
+
+def test_a_column_without_a_number_line_is_linked_and_not_drawn() -> None:
+    x = np.random.default_rng(2).normal(size=(60, 3))
+    files = compare_rows(x, averaged(x, 3), 3)
+    mixed = replace(files.original, attributes=(Number("a"), Unordered("b"), Number("c")))
+    found = profile(replace(files, original=mixed))
+    assert [column.name for column in found.columns] == ["a", "c"]
+    assert found.correlations_before.shape == (2, 2)
+    assert [entry.name for entry in found.linkage] == ["a", "b", "c"]
+    assert [bool(changes) for changes in evaluate(replace(files, original=mixed)).columns] == [
+        True, False, True,
+    ]  # fmt: skip
