@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from algorithms import profile as profiles
 from algorithms.attributes import Number, Values
+from algorithms.attributes.number import NumberCoordinates
 from algorithms.evaluation import evaluate
 from algorithms.profile import ColumnProfile, profile
 from algorithms.risk.dld import distance_linkage
@@ -190,7 +191,10 @@ def test_many_records_are_sampled_in_whole_groups_and_that_is_told(
 class Unordered(Number):
     """A kind of column without a number line."""
 
-    def numbers(self, values: Values) -> None:
+    def scale(self, values: Values) -> NumberCoordinates:
+        return Number(self.name).scale(values)
+
+    def numbers(self, values: Values) -> None:  # noqa: ARG002 - as all kinds have it
         return None
 
 
