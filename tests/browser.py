@@ -46,10 +46,14 @@ class Browser:
         self.requests: list[str] = []
         """Addresses that were asked for, by pages and by scripts in them."""
         self._complaints: list[str] = []
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self._complaints.append(message.text))
-        page.on("pageerror", lambda error: self._complaints.append(str(error)))
-        page.set_default_timeout(1000 * PATIENCE)
+        events: dict[str, Callable[[Any], None]] = {
+            "request": lambda request: self.requests.append(request.url),
+            "console": lambda message: self._complaints.append(message.text),
+            "pageerror": lambda error: self._complaints.append(str(error)),
+        }
+        for event, callback in events.items():
+            portal.call(page.on, event, callback)
+        portal.call(page.set_default_timeout, 1000 * PATIENCE)
 
     def _do(self, action: Callable[..., Awaitable[T]], *args: Any, **options: Any) -> T:
         return self._portal.call(partial(action, *args, **options))

@@ -8,6 +8,8 @@ import pytest
 
 from tests.golden.frozen import FROZEN, cases, published
 
+pytestmark = pytest.mark.reference
+
 KEPT: dict[str, dict[str, Any]] = json.loads(FROZEN.read_text(encoding="utf-8"))
 
 
