@@ -33,6 +33,7 @@ def releases(public: Path) -> list[Path]:
     return sorted(public.glob("*/*")) + sorted(public.glob(".*")) + sorted(public.glob("*/.*"))
 
 
+@pytest.mark.slow
 @pytest.mark.flow
 def test_a_killed_release_leaves_only_whole_folders_and_the_next_run_recovers(
     request_of: Request, prefect_server: str, monkeypatch: pytest.MonkeyPatch

@@ -1,10 +1,17 @@
 """Something new takes a file or two: throw-away additions to a copy of the code."""
 
 import json
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.conftest import Request
 from tests.copies import Copy
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="other processes do not count for coverage"
+)
 
 CATEGORY = '''"""Labels without order: any two of them differ alike."""
 
