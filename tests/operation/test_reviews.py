@@ -139,7 +139,7 @@ def test_candidates_are_decided_on_while_another_run_of_the_dataset_waits(place:
     other = paused(place, "release/by-hand", "beside", "2026-Q3", k=6)
     assert answered(place, waits) == ("Published", "published beside 2026-Q3")
     name, message = answered(place, same)
-    assert (name, "same bytes" in message) == ("Published", True)
+    assert (name, "same data and claims" in message) == ("Published", True)
     name, message = answered(place, other)
     assert (name, "must not change once published" in message) == ("Blocked", True)
     assert verify(place.specs / "public" / "beside" / "2026-Q3").k_claimed == 5
