@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from algorithms.comparison import Comparison, Released
+from algorithms.errors import ContractError
 from algorithms.measure import Certified, Estimate, figure
 from algorithms.measures import MEASURES
 from algorithms.utility.moments import mean_changes, quantile_changes, variance_ratios
@@ -105,12 +106,21 @@ def evaluate(
     options : mapping, optional
         Options of measures, by name; each measure receives the options that it takes.
 
+    Raises
+    ------
+    ContractError
+        If no measure takes an option.
+
     Examples
     --------
     >>> original, published = np.array([1.0, 3.0, 7.0, 9.0]), np.array([2.0, 2.0, 8.0, 8.0])
     >>> print(evaluate(compare([original], [published], k=2)))
     IL 10.0000 % (0.0000 by rounding), DLD 100.0000 %, 2 groups of at least 2 among 4 records
     """
+    known = {option for measure in MEASURES.values() for option in measure.options}
+    unknown = sorted(set(options or {}) - known)
+    if unknown:
+        raise ContractError(f"every option must belong to a measure; unknown: {', '.join(unknown)}")
     measures: dict[str, float] = {}
     notes: dict[str, str] = {}
     for name, measure in MEASURES.items():

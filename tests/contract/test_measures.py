@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.comparison import Comparison
+from algorithms.comparison import Comparison, Released
+from algorithms.errors import ContractError
 from algorithms.evaluation import evaluate
 from algorithms.masking import Plan, mask
 from algorithms.measure import Measure
@@ -133,10 +134,29 @@ def test_it_tells_that_nothing_was_changed(measure: Measure) -> None:
         assert found > 0.0
 
 
-def test_a_measure_without_need_of_the_original_is_given_none() -> None:
-    x = np.random.default_rng(1).normal(size=(12, 2))
-    files = masked(x, 3)
-    for measure in MEASURES.values():
-        if not measure.needs_original:
-            assert not hasattr(files.released, "original")
-            measure.run(files.released)
+def test_a_measure_without_need_of_the_original_is_given_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sides: dict[str, type] = {}
+
+    def recording(measure: Measure) -> Measure:
+        def run(files: object) -> float:
+            sides[measure.name] = type(files)
+            return 1.0
+
+        return replace(measure, run=run)
+
+    recorded = {name: recording(measure) for name, measure in MEASURES.items()}
+    monkeypatch.setattr("algorithms.evaluation.MEASURES", recorded)
+    evaluate(masked(np.random.default_rng(1).normal(size=(12, 2)), 3))
+    assert sides == {
+        name: Comparison if measure.needs_original else Released
+        for name, measure in MEASURES.items()
+    }
+    assert not hasattr(Released, "original")
+
+
+def test_an_option_that_no_measure_takes_is_refused() -> None:
+    files = masked(np.random.default_rng(1).normal(size=(12, 2)), 3)
+    with pytest.raises(ContractError, match="unknown: rounds"):
+        evaluate(files, options={"rounds": 3})
