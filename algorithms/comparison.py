@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.attributes import is_missing
 from algorithms.masked import Masked
 from algorithms.table import Table
-from algorithms.types import Labels, Matrix
+from algorithms.types import Integers, Labels, Matrix
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -74,15 +76,12 @@ class Comparison(_Remembers):
 
     Attributes
     ----------
-    original : Table
-        The confidential records.
     masked : Masked
-        The published ones, and the averages behind them.
+        The published records, and the originals and averages behind them.
     earlier : tuple of Table
         Earlier releases of the same dataset, the latest last.
     """
 
-    original: Table
     masked: Masked
     earlier: tuple[Table, ...] = ()
 
@@ -90,6 +89,11 @@ class Comparison(_Remembers):
     def released(self) -> Released:
         """The published side alone."""
         return Released(self.masked.published, self.masked.k, self.earlier)
+
+    @property
+    def original(self) -> Table:
+        """The confidential records, without those that are withheld."""
+        return self.masked.original
 
     @property
     def k(self) -> int:
@@ -105,6 +109,30 @@ class Comparison(_Remembers):
     def after(self) -> Matrix:
         """The published records, in the coordinates of the original."""
         return self.original.embedding.embed(self.masked.published.keys)
+
+    @cached_property
+    def lines(self) -> Integers:
+        """The coordinate of each key column that has a number line, in the order of columns."""
+        pairs = zip(self.original.attributes, self.original.embedding.places, strict=True)
+        return np.array(
+            [place.start for attribute, place in pairs if attribute.has_line], dtype=np.int64
+        )
+
+    @cached_property
+    def columns_on_lines(self) -> tuple[tuple[Matrix, Matrix], ...]:
+        """The values of each such column before and after, in coordinates, without missing ones."""
+        columns = []
+        for j, attribute in enumerate(self.original.attributes):
+            if attribute.has_line:
+                place = self.original.embedding.places[j].start
+                before, after = self.original.keys[j], self.masked.published.keys[j]
+                columns.append(
+                    (
+                        self.before[~is_missing(before), place],
+                        self.after[~is_missing(after), place],
+                    )
+                )
+        return tuple(columns)
 
     @property
     def averages(self) -> Matrix:

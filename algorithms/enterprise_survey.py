@@ -10,9 +10,27 @@ Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 REGIONS = ("Centre", "Coast", "East", "Islands", "Lakes", "North", "South", "West")
-SECTORS = ("agriculture", "construction", "energy", "hospitality", "manufacturing", "retail",
-           "services", "transport")  # fmt: skip
+SECTORS = (
+    ("A01", "A02"),         # agriculture
+    ("F41", "F43"),         # construction
+    ("D35",),               # energy
+    ("I55", "I56"),         # hospitality
+    ("C10", "C25", "C28"),  # manufacturing
+    ("G46", "G47"),         # trade
+    ("M69", "M70"),         # services
+    ("H49", "H50"),         # transport
+)  # fmt: skip
+"""Branches of each sector, in the style of NACE: a letter for the section, two digits for the
+division."""
+BRANCHES = tuple(code for sector in SECTORS for code in sector)
+SIZE_CLASSES = ("under 10", "10 to 49", "50 and more")
+SIZE_LIMITS = (10, 50)
+"""Employees from which the second and the third size class begin."""
+DIGITAL = ("none", "basic", "advanced", "leading")
+"""How far enterprises have come with digital tools, the least first."""
 RATINGS = ("A", "B", "C", "D")
+UNSTATED = 0.02
+"""Share of enterprises that do not state their exports."""
 
 LEAVING = 0.03
 """Share of enterprises that close within a quarter; the same number opens."""
@@ -25,6 +43,9 @@ class _Enterprises:
     number: Integers
     region: Integers
     sector: Integers
+    branch: Integers
+    founded: Integers
+    digital: Integers
     size: Reals
     productivity: Reals
     pay: Reals
@@ -52,8 +73,9 @@ def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | In
     Yields
     ------
     dict of str to array of shape (rows,)
-        Columns by name; ``region``, ``sector`` and ``credit_rating`` as positions in ``REGIONS``,
-        ``SECTORS`` and ``RATINGS``, with -1 for an enterprise that has no rating.
+        Columns by name; ``region``, ``sector``, ``size_class``, ``digital`` and ``credit_rating``
+        as positions in ``REGIONS``, ``BRANCHES``, ``SIZE_CLASSES``, ``DIGITAL`` and ``RATINGS``.
+        -1 stands for an enterprise that has no rating, or does not state its exports.
 
     Examples
     --------
@@ -62,22 +84,31 @@ def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | In
     True
     """
     rng = np.random.default_rng(seed)
-    enterprises = _found(rng, np.arange(rows))
+    # traits have a generator of their own, so that figures do not depend on them
+    traits = np.random.default_rng([seed, 1])
+    enterprises = _found(rng, traits, np.arange(rows))
     for quarter in range(quarters):
         if quarter:
-            _age(rng, enterprises, first_new=rows * quarter)
-        yield _report(rng, enterprises)
+            _age(rng, traits, enterprises, first_new=rows * quarter)
+        yield _report(rng, traits, enterprises)
 
 
-def _found(rng: np.random.Generator, number: Integers) -> _Enterprises:
+def _found(rng: np.random.Generator, traits: np.random.Generator, number: Integers) -> _Enterprises:
     n = len(number)
     large = rng.random(n) < 0.05
     size = rng.normal(2.2, 0.8, n) + np.where(large, rng.exponential(0.6, n) + 1.0, 0.0)
     size = np.minimum(size, rng.normal(5.8, 0.3, n))  # the largest are surveyed elsewhere
+    region = rng.choice(len(REGIONS), n, p=_weights(len(REGIONS)))
+    sector = rng.choice(len(SECTORS), n, p=_weights(len(SECTORS)))
+    firsts = np.cumsum([0, *(len(codes) for codes in SECTORS)])
+    widths = np.diff(firsts)[sector]
     return _Enterprises(
         number=number,
-        region=rng.choice(len(REGIONS), n, p=_weights(len(REGIONS))),
-        sector=rng.choice(len(SECTORS), n, p=_weights(len(SECTORS))),
+        region=region,
+        sector=sector,
+        branch=firsts[sector] + np.floor(widths * traits.random(n) ** 2).astype(np.int64),
+        founded=2026 - np.floor(traits.gamma(1.6, 9.0, n)).astype(np.int64),
+        digital=np.digitize(0.7 * size + traits.normal(0.0, 0.5, n), [1.0, 1.8, 2.8]),
         size=size,
         productivity=rng.normal(0.0, 0.25, n) + 0.05 * size,
         pay=rng.normal(0.0, 0.2, n),
@@ -87,10 +118,15 @@ def _found(rng: np.random.Generator, number: Integers) -> _Enterprises:
     )
 
 
-def _age(rng: np.random.Generator, enterprises: _Enterprises, first_new: int) -> None:
+def _age(
+    rng: np.random.Generator,
+    traits: np.random.Generator,
+    enterprises: _Enterprises,
+    first_new: int,
+) -> None:
     n = len(enterprises.number)
     leaving = np.flatnonzero(rng.random(n) < LEAVING)
-    joining = _found(rng, first_new + np.arange(len(leaving)))
+    joining = _found(rng, traits, first_new + np.arange(len(leaving)))
     joining.size -= 0.7  # a new enterprise is small
     for name, values in vars(joining).items():
         getattr(enterprises, name)[leaving] = values
@@ -99,7 +135,9 @@ def _age(rng: np.random.Generator, enterprises: _Enterprises, first_new: int) ->
     enterprises.pay += rng.normal(0.004, 0.01, n)
 
 
-def _report(rng: np.random.Generator, of: _Enterprises) -> dict[str, Reals | Integers]:
+def _report(
+    rng: np.random.Generator, traits: np.random.Generator, of: _Enterprises
+) -> dict[str, Reals | Integers]:
     def noise(deviation: float) -> Reals:
         return np.exp(rng.normal(0.0, deviation, len(of.number)))
 
@@ -113,15 +151,20 @@ def _report(rng: np.random.Generator, of: _Enterprises) -> dict[str, Reals | Int
     margin = rng.normal(0.06, 0.09, len(employees)) + 0.05 * of.productivity
     rating = np.digitize(margin + rng.normal(0.0, 0.03, len(employees)), [-0.03, 0.04, 0.12])
     unrated = rng.random(len(employees)) < 0.08
+    exports = _whole(turnover * of.export_share * noise(0.05))
+    unstated = traits.random(len(employees)) < UNSTATED
     return {
         "company": of.number.copy(),
         "region": of.region.copy(),
-        "sector": of.sector.copy(),
+        "sector": of.branch.copy(),
+        "founded": of.founded.copy(),
+        "size_class": np.digitize(employees, SIZE_LIMITS),
+        "digital": of.digital.copy(),
         "employees": _whole(employees),
         "hours_worked": _whole(hours),
         "turnover": _whole(turnover),
         "wages": _whole(wages),
-        "exports": _whole(turnover * of.export_share * noise(0.05)),
+        "exports": np.where(unstated, -1, exports),
         "investment": _whole(investment),
         "research": _whole(turnover * of.research_share * noise(0.1)),
         "inventories": _whole(turnover * np.exp(-2.2 + of.intensity) * noise(0.1)),

@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from algorithms.attributes import WithMissing
 from algorithms.comparison import Comparison, Released
 from algorithms.errors import ContractError
-from algorithms.measure import Certified, Estimate, figure
+from algorithms.measure import Certified, Estimate, Omitted, figure
 from algorithms.measures import MEASURES
+from algorithms.utility.il import column_losses
+from algorithms.utility.labels import label_errors, margin_changes
 from algorithms.utility.moments import mean_changes, quantile_changes, variance_ratios
+from algorithms.utility.presence import blanked, filled
 
 CLOSE_TO_OPTIMUM = 1.1
 """Ratio to the lower bound below which the distance from the optimum is shown in per cent."""
@@ -38,9 +42,10 @@ class Evaluation:
     sizes : dict of int to int
         Number of such combinations by the number of records that share them.
     columns : list of dict
-        For each quasi-identifier, the change of its mean and of the quantiles that may be shown, in
-        standard deviations, and the ratio of its variances; empty if only some measures were
-        computed.
+        For each quasi-identifier its IL and, on a number line, the change of its mean and of the
+        quantiles that may be shown, in standard deviations, and the ratio of its variances; for
+        labels the share of wrong ones and the change of their totals; the shares of filled and of
+        blanked values where values may be missing. Empty if only some measures were computed.
     """
 
     measures: dict[str, float]
@@ -80,7 +85,8 @@ class Evaluation:
         if measures["rounding"]:
             loss += f" (of which rounding accounts for {measures['rounding']:.4f} points)"
         if "il_over_bound" not in measures:
-            return loss
+            why = self.notes.get("il_bound", "")
+            return f"{loss}; {why.removeprefix('Left out: ')}" if why else loss
         ratio = measures["il_over_bound"]
         near = (
             f"within {100.0 * (ratio - 1.0):.2f} % of the optimum"
@@ -133,6 +139,8 @@ def evaluate(
         value = measure.run(side, **own)
         if isinstance(value, Estimate | Certified):
             measures[name], notes[name] = value.value, value.note
+        elif isinstance(value, Omitted):
+            notes[name] = value.note
         elif value is not None:
             measures[name] = value
     sizes, counts = np.unique(files.sizes, return_counts=True)
@@ -160,23 +168,29 @@ def evaluate_released(files: Released) -> dict[str, float]:
 
 
 def _columns(files: Comparison) -> list[dict[str, float]]:
-    """Describe the changes of each key column; empty for a column without a number line."""
+    """Describe the changes of each key column, by its kind."""
     means, ratios, quantiles = mean_changes(files), variance_ratios(files), quantile_changes(files)
-    return [
-        {}
-        if attribute.numbers(values) is None
-        else {
-            "mean_change": figure(float(means[place.start])),
-            "variance_ratio": figure(float(ratios[place.start])),
-            **{
-                f"quantile_{percent}_change": figure(float(changes[place.start]))
-                for percent, changes in quantiles.items()
-            },
-        }
-        for attribute, values, place in zip(
-            files.original.attributes,
-            files.original.keys,
-            files.original.embedding.places,
-            strict=True,
-        )
-    ]
+    losses, errors, changes = column_losses(files), label_errors(files), margin_changes(files)
+    columns: list[dict[str, float]] = []
+    line = 0
+    for j, attribute in enumerate(files.original.attributes):
+        column = {"il": figure(losses[j])}
+        if isinstance(attribute, WithMissing):
+            column |= {"filled": figure(filled(files, j)), "blanked": figure(blanked(files, j))}
+        if attribute.has_line:
+            column |= {
+                "mean_change": figure(float(means[line])),
+                "variance_ratio": figure(float(ratios[line])),
+                **{
+                    f"quantile_{percent}_change": figure(float(changed[line]))
+                    for percent, changed in quantiles.items()
+                },
+            }
+            line += 1
+        else:
+            column |= {
+                "label_error": figure(errors[j]),
+                "margin_change": figure(changes[j]),
+            }
+        columns.append(column)
+    return columns

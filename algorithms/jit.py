@@ -15,12 +15,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
-    """Compute a digest of all sources: numba notices changes in the file of a kernel only."""
+    """Compute a digest of all files with kernels: numba notices changes in a kernel's own only.
+
+    Kernels call kernels, and their constants stand in files with kernels.
+    """
     here = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(here.rglob("*.py")):
-        digest.update(str(path.relative_to(here)).encode())
-        digest.update(path.read_bytes())
+        content = path.read_bytes()
+        if b"kernel" in content:
+            digest.update(str(path.relative_to(here)).encode())
+            digest.update(content)
     return digest.hexdigest()[:16]
 
 

@@ -39,9 +39,18 @@ class Masked:
         Smallest group allowed.
     averages : Matrix of shape (n, d)
         Group averages with all digits, in the coordinates of the original table.
+    original : Table
+        The same records before masking, without those that are withheld.
+    withheld : Table, optional
+        The records that are left out; None if there are none.
+    merged : int
+        Number of records whose stratum is published as a wider one.
     """
 
     published: Table
     groupings: tuple[Grouping, ...]
     k: int
     averages: Matrix
+    original: Table
+    withheld: Table | None = None
+    merged: int = 0

@@ -2,21 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from algorithms.local_search.recut import recut
+from algorithms.local_search.units import repair
 from algorithms.masked import Grouping, Masked
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.method import Method
 from algorithms.orderings.ordering import Ordering
 from algorithms.problem import Budget, Problem
+from algorithms.strata import Settled, SmallStrata, settle
 from algorithms.table import Table
-from algorithms.types import Integers, Order, Partition, Watch
+from algorithms.types import Integers, Matrix, Order, Partition, Watch
 
 BUDGET_OPTIONS = tuple(entry.name for entry in fields(Budget))
 """Options of every method that asks for a budget."""
+
+WeightRule = Literal["averaged", "never", "as_it_is"]
+WEIGHT_DIGITS = 12
+"""Significant digits of published weights: totals stay exact to some 1e-12, and weights short."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,10 @@ class Plan:
         Options of the local search of ``best`` that improves the groups; None for no search.
     each_column : bool
         Whether each key column is grouped on its own.
+    small_strata : {"block", "withhold", "merge"}
+        How strata of fewer than k records are treated.
+    weight_published : {"averaged", "never", "as_it_is"}
+        Whether the weight of a record is published as the average of its group, not, or unchanged.
     """
 
     k: int
@@ -52,6 +62,8 @@ class Plan:
     recut: bool = False
     refine: Mapping[str, Any] | None = None
     each_column: bool = False
+    small_strata: SmallStrata = "block"
+    weight_published: WeightRule = "averaged"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +92,20 @@ def mask(table: Table, plan: Plan, watch: Watch | None = None) -> Masked:
     >>> mask(table, Plan(k=2, method=METHODS["mdav"])).published.keys
     (array([2, 9, 2, 9]),)
     """
-    return represent(table, group(table, plan, paths(table, plan), watch))
+    settled = settle(table, plan.k, plan.small_strata)
+    along = paths(settled.table, plan)
+    return represent(settled, plan, group(settled.table, plan, along, watch))
 
 
 def blocks(table: Table, plan: Plan) -> tuple[Block, ...]:
     """Split a table into blocks that are grouped independently."""
     every = tuple(range(len(table.attributes)))
     columns = [(j,) for j in every] if plan.each_column else [every]
-    if table.strata is None:
+    if table.blocks is None:
         return tuple(Block(attributes) for attributes in columns)
-    strata = [np.flatnonzero(table.strata == stratum) for stratum in np.unique(table.strata)]
-    return tuple(Block(attributes, rows) for attributes in columns for rows in strata)
+    order = np.argsort(table.blocks, kind="stable")
+    sets = np.split(order, np.cumsum(np.bincount(table.blocks))[:-1])
+    return tuple(Block(attributes, rows) for attributes in columns for rows in sets)
 
 
 def paths(table: Table, plan: Plan) -> tuple[Order | None, ...]:
@@ -135,18 +150,37 @@ def group(
     )
 
 
-def represent(table: Table, groupings: tuple[Grouping, ...]) -> Masked:
+def represent(settled: Settled, plan: Plan, groupings: tuple[Grouping, ...]) -> Masked:
     """Compute the group averages of every key column, exactly and as they would be published."""
+    table = settled.table
     keys, averages = list(table.keys), np.empty(table.embedding.x.shape, order="F")
     for grouping in groupings:
         for j in grouping.attributes:
-            values = table.keys[j]
-            keys[j] = table.attributes[j].represent(values, grouping.partition)
-            averages[:, table.embedding.places[j]] = table.embedding.columns[j].average(
-                values, grouping.partition
+            values, scale = table.keys[j], table.embedding.columns[j]
+            keys[j] = table.attributes[j].represent(
+                values, grouping.partition, table.weights, scale
             )
-    published = replace(table, keys=tuple(keys), persons=None)
-    return Masked(published, groupings, groupings[0].partition.k, averages)
+            averages[:, table.embedding.places[j]] = scale.average(
+                values, grouping.partition, table.weights
+            )
+    published = replace(
+        table,
+        keys=tuple(keys),
+        persons=None,
+        units=None,
+        weights=_published_weights(table, plan, groupings[0].partition),
+    )
+    return Masked(published, groupings, plan.k, averages, table, settled.withheld, settled.merged)
+
+
+def _published_weights(table: Table, plan: Plan, groups: Partition) -> Matrix | None:
+    if table.weights is None or plan.weight_published == "never":
+        return None
+    if plan.weight_published == "as_it_is":
+        return table.weights
+    means = np.bincount(groups.labels, weights=table.weights) / groups.sizes
+    short = np.array([float(f"{mean:.{WEIGHT_DIGITS}g}") for mean in means])
+    return short[groups.labels]
 
 
 class _Count:
@@ -168,9 +202,11 @@ def _problem(table: Table, block: Block, plan: Plan) -> Problem:
     if len(block.attributes) < len(table.attributes):
         coordinates = _coordinates(table, block)
         x, grid = x[:, coordinates], grid.take(coordinates)
+    units = table.units
     if block.rows is not None:
         x = x[block.rows]
-    return Problem(x, plan.k, grid)
+        units = None if units is None else units[block.rows]
+    return Problem(x, plan.k, grid, units=units)
 
 
 def _coordinates(table: Table, block: Block) -> Integers:
@@ -182,7 +218,9 @@ def _solved(problem: Problem, plan: Plan, share: float) -> Partition:
     groups = _run(problem, plan.method, plan.options, share)
     if plan.recut:
         labels = recut(problem.x, groups.labels, problem.k, problem.grid)
-        groups = Partition(labels, problem.k)
+        if problem.units is not None:
+            labels = repair(problem.x, labels, problem.k, problem.units)
+        groups = Partition(labels, problem.k, problem.units)
     if plan.refine is not None:
         start = replace(problem, start=groups.labels)
         groups = _run(start, METHODS["best"], plan.refine, share)

@@ -53,6 +53,24 @@ class Certified:
         return f"Proven: {self.how}"
 
 
+@dataclass(frozen=True)
+class Omitted:
+    """A measure that could be expected and is left out.
+
+    Attributes
+    ----------
+    why : str
+        The reason, for people.
+    """
+
+    why: str
+
+    @property
+    def note(self) -> str:
+        """A sentence on why there is no value."""
+        return f"Left out: {self.why}"
+
+
 def figure(value: float) -> float:
     """Round a value that was computed from originals to the digits that may be written.
 
@@ -111,7 +129,7 @@ class Measure:
     better: Literal["lower", "higher"]
     definition: str
     paper: str
-    run: Callable[..., "float | Estimate | Certified | None"]
+    run: Callable[..., "float | Estimate | Certified | Omitted | None"]
     needs_original: bool = True
     least: float = 0.0
     most: float = math.inf

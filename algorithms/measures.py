@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from algorithms.measure import Measure
-from algorithms.risk import classes, diversity, dld, interval, one_to_one
-from algorithms.utility import certificate, il, moments, propensity, structure
+from algorithms.risk import classes, diversity, dld, interval, known, one_to_one
+from algorithms.utility import certificate, il, labels, moments, presence, propensity, structure
 
 MEASURES: Mapping[str, Measure] = {
     measure.name: measure
     for module in (
-        il, certificate, moments, structure, propensity,
-        classes, dld, interval, one_to_one, diversity,
+        il, certificate, labels, presence, moments, structure, propensity,
+        classes, known, dld, interval, one_to_one, diversity,
     )
     for measure in module.MEASURES
 }  # fmt: skip

@@ -57,13 +57,17 @@ class Problem:
         Limits of a search.
     watch : callable, optional
         Called during a search with its progress.
+    units : Labels of shape (n,), optional
+        The unit that each record is about, as an arbitrary number: every group then holds records
+        of at least ``k`` units. None if every record is a unit of its own.
 
     Raises
     ------
     DataError
-        If there are fewer than ``k`` records.
+        If there are fewer than ``k`` records or units.
     ContractError
-        If a number is not finite, or the path does not visit every record exactly once.
+        If a number is not finite, the path does not visit every record exactly once, or units are
+        not one per record.
     """
 
     x: Matrix
@@ -73,6 +77,7 @@ class Problem:
     start: Labels | None = None
     budget: Budget = field(default_factory=Budget)
     watch: Watch | None = None
+    units: Labels | None = None
 
     def __post_init__(self) -> None:
         n = len(self.x)
@@ -82,6 +87,17 @@ class Problem:
             raise ContractError("the records of a method must be finite numbers")
         if self.path is not None and not np.array_equal(np.sort(self.path), np.arange(n)):
             raise ContractError("a path must visit every row exactly once")
+        if self.units is not None:
+            self._check_units(self.units)
+
+    def _check_units(self, units: Labels) -> None:
+        if units.shape != (len(self.x),):
+            raise ContractError("units must be one number per record")
+        count = np.unique(units).size
+        if count < self.k:
+            raise DataError(
+                f"k must not exceed the number of units; got k={self.k} for {count} units"
+            )
 
 
 FIELDS = tuple(entry.name for entry in fields(Problem))

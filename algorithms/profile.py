@@ -6,8 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from algorithms.attributes import is_missing
 from algorithms.comparison import Comparison
 from algorithms.risk.dld import distance_linkage
+from algorithms.risk.known import Exposure, exposures
 from algorithms.types import Labels, Matrix
 from algorithms.utility.structure import correlations
 
@@ -63,12 +65,67 @@ class ColumnProfile:
 
 
 @dataclass(frozen=True)
+class Margin:
+    """The total of one label before and after; None where it stands for fewer than k records."""
+
+    label: str
+    before: int | None
+    after: int
+
+
+@dataclass(frozen=True)
+class LabelProfile:
+    """A column of labels or codes before and after masking.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    margins : tuple of Margin
+        Labels that stand for at least k original records, the most frequent first, and labels
+        that are published.
+    rare_labels, rare_records : int
+        Original labels that stand for fewer than k records, and their records.
+    error : float
+        Share of records whose published label is not theirs, in per cent.
+    """
+
+    name: str
+    margins: tuple[Margin, ...]
+    rare_labels: int
+    rare_records: int
+    error: float
+
+
+@dataclass(frozen=True)
 class ColumnLinkage:
     """DLD in per cent, by one column alone and by all others; None if there are no others."""
 
     name: str
     alone: float
     without: float | None
+
+
+@dataclass(frozen=True)
+class StrataProfile:
+    """Sets of records that no group crosses.
+
+    Attributes
+    ----------
+    count, smallest, largest : int
+        Number of strata, and records of the smallest and the largest.
+    il : tuple of float
+        Smallest, median and largest IL of a stratum, each relative to the spread of all records.
+    withheld, merged : int
+        Records that are left out, and records whose stratum is published as a wider one.
+    """
+
+    count: int
+    smallest: int
+    largest: int
+    il: tuple[float, ...]
+    withheld: int
+    merged: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +146,12 @@ class Profile:
         DLD by all columns, on the same records.
     linkage_note : str
         How the linkage was measured, if not on all records; otherwise empty.
+    labels : tuple of LabelProfile
+        One per quasi-identifier that holds labels or codes.
+    exposures : tuple of Exposure
+        Records that stand out by the columns counted into k, and with confidential columns.
+    strata : StrataProfile, optional
+        Sizes and losses of strata; None if groups may cross the whole table.
     """
 
     k: int
@@ -98,6 +161,9 @@ class Profile:
     linkage: tuple[ColumnLinkage, ...]
     linkage_all: float
     linkage_note: str
+    labels: tuple[LabelProfile, ...] = ()
+    exposures: tuple[Exposure, ...] = ()
+    strata: StrataProfile | None = None
 
 
 def profile(files: Comparison) -> Profile:
@@ -123,7 +189,7 @@ def profile(files: Comparison) -> Profile:
     before, after = files.before[rows], files.after[rows]
     attributes, places = files.original.attributes, files.original.embedding.places
     lines = _on_number_lines(files)
-    coordinates = [i for j in lines for i in range(places[j].start, places[j].stop)]
+    coordinates = [places[j].start for j in lines]
     return Profile(
         k=files.k,
         columns=tuple(
@@ -138,6 +204,56 @@ def profile(files: Comparison) -> Profile:
         ),
         linkage_all=distance_linkage(before, after).expected,
         linkage_note=note,
+        labels=tuple(
+            _labels(files, j) for j, attribute in enumerate(attributes) if not attribute.has_line
+        ),
+        exposures=exposures(files.masked.published, files.k),
+        strata=_strata(files),
+    )
+
+
+def _labels(files: Comparison, j: int) -> LabelProfile:
+    attribute, k = files.original.attributes[j], files.k
+    before, after = files.original.keys[j], files.masked.published.keys[j]
+    codes = np.unique(np.concatenate([before, after]))
+    totals, published = (
+        np.bincount(np.searchsorted(codes, column), minlength=codes.size)
+        for column in (before, after)
+    )
+    names = np.where(is_missing(codes), "(missing)", attribute.write(codes))
+    margins = [
+        Margin(str(name), int(total) if total >= k or total == 0 else None, int(count))
+        for name, total, count in zip(names, totals, published, strict=True)
+        if total >= k or count
+    ]
+    margins.sort(key=lambda margin: (-max(margin.before or 0, margin.after), margin.label))
+    rare = (totals > 0) & (totals < k)
+    return LabelProfile(
+        name=attribute.name,
+        margins=tuple(margins),
+        rare_labels=int(rare.sum()),
+        rare_records=int(totals[rare].sum()),
+        error=float(100.0 * (before != after).mean()),
+    )
+
+
+def _strata(files: Comparison) -> StrataProfile | None:
+    blocks = files.original.blocks
+    if blocks is None:
+        return None
+    sizes = np.bincount(blocks)
+    squares = ((files.before - files.after) ** 2).sum(axis=1)
+    spread = ((files.before - files.original.embedding.centre) ** 2).sum(axis=1).mean()
+    losses = np.bincount(blocks, weights=squares) / sizes
+    quantiles = np.quantile(100.0 * losses / (spread or 1.0), [0.0, 0.5, 1.0])
+    withheld = 0 if files.masked.withheld is None else len(files.masked.withheld)
+    return StrataProfile(
+        count=sizes.size,
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+        il=tuple(map(float, quantiles)),
+        withheld=withheld,
+        merged=files.masked.merged,
     )
 
 
@@ -148,14 +264,15 @@ def _on_number_lines(files: Comparison) -> dict[int, tuple[Matrix, Matrix]]:
         before = attribute.numbers(files.original.keys[j])
         after = attribute.numbers(files.masked.published.keys[j])
         if before is not None and after is not None:
-            columns[j] = before, after
+            columns[j] = before[~np.isnan(before)], after[~np.isnan(after)]
     return columns
 
 
 def _column(name: str, original: Matrix, published: Matrix, k: int) -> ColumnProfile:
-    starts = _blocks(len(original), k)
-    middles = (starts[:-1] + starts[1:]) / (2.0 * len(original))
-    before, after = (_averages(column, starts) for column in (original, published))
+    count = min(_blocks(len(original), k).size, _blocks(len(published), k).size) - 1
+    starts, published_starts = (_blocks(len(column), k, count) for column in (original, published))
+    middles = (starts[:-1] + starts[1:]) / (2.0 * max(len(original), 1))
+    before, after = _averages(original, starts), _averages(published, published_starts)
     if len(middles) == 0 or not _varies(before):
         nothing = np.empty(0)
         return ColumnProfile(name, middles, before, after, nothing, nothing, nothing, None)
@@ -175,12 +292,12 @@ def _column(name: str, original: Matrix, published: Matrix, k: int) -> ColumnPro
     )
 
 
-def _blocks(n: int, k: int) -> Labels:
+def _blocks(n: int, k: int, most: int = MOST_BLOCKS) -> Labels:
     """Cut all but k - 1 sorted records at either end into blocks; give their starts and the end.
 
     Only the end if there are too few records for a picture.
     """
-    count = min((n - 2 * (k - 1)) // k, MOST_BLOCKS)
+    count = min((n - 2 * (k - 1)) // k, most)
     if count < FEWEST_BLOCKS:
         return np.array([n - k + 1])
     starts: Labels = k - 1 + np.arange(count + 1) * (n - 2 * (k - 1)) // count

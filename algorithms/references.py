@@ -50,6 +50,10 @@ PAPERS: Mapping[str, str] = {
         'microaggregation", Data Min. Knowl. Discov. 11 (2005) 195-212, '
         "doi:10.1007/s10618-005-0007-5."
     ),
+    "GOW71": (
+        'Gower, "A general coefficient of similarity and some of its properties", Biometrics 27 '
+        "(1971) 857-871."
+    ),
     "HM03": (
         'Hansen and Mukherjee, "A polynomial algorithm for optimal univariate microaggregation", '
         "IEEE Trans. Knowl. Data Eng. 15 (2003) 1043-1044."
@@ -57,6 +61,10 @@ PAPERS: Mapping[str, str] = {
     "KWZ10": (
         'Kabir, Wang and Zhang, "A pairwise-systematic microaggregation for statistical '
         'disclosure control", Proc. IEEE Int. Conf. Data Mining (2010) 266-273.'
+    ),
+    "LDR06": (
+        'LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity", 22nd Int. '
+        "Conf. on Data Engineering (2006)."
     ),
     "LEC88": (
         'L\'Ecuyer, "Efficient and portable combined random number generators", Commun. ACM 31 '
@@ -115,6 +123,10 @@ PAPERS: Mapping[str, str] = {
     "SWE02": (
         'Sweeney, "k-anonymity: a model for protecting privacy", Int. J. Uncertain. Fuzziness '
         "Knowl.-Based Syst. 10 (2002) 557-570."
+    ),
+    "TKM15": (
+        'Templ, Kowarik and Meindl, "Statistical disclosure control for micro-data using the R '
+        'package sdcMicro", J. Stat. Softw. 67 (2015).'
     ),
     "TM08": (
         'Templ and Meindl, "Robust statistics meets SDC: new disclosure risk measures for '

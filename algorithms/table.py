@@ -1,21 +1,32 @@
 """The table that travels from ingestion to publication."""
 
+import math
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.attributes.attribute import Attribute, Coordinates, Values
+from algorithms.attributes.attribute import Attribute, Coordinates, Values, is_missing
+from algorithms.attributes.missing import WithMissing
+from algorithms.attributes.tree import Tree
 from algorithms.errors import ContractError, DataError
 from algorithms.rounding.grid import Grid
-from algorithms.types import Integers, Labels, Matrix
+from algorithms.types import Integers, Labels, Mask, Matrix, Order, Partition
+
+
+class Carried(Sized, Protocol):
+    """A column that is carried along unread."""
+
+    def take(self, rows: Any) -> "Carried":
+        """Select rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """A confidential column, with its distinct values numbered from 0.
+    """A column that is published unchanged, with its distinct values numbered from 0.
 
     Attributes
     ----------
@@ -23,10 +34,32 @@ class Codes:
         Number of the value of each record; numbers follow the order of the values, if there is one.
     ordered : bool
         Whether values have an order.
+    numbers : Matrix of shape (n,), optional
+        The values themselves, if they are numbers; NaN where one is missing.
     """
 
     values: Integers
-    ordered: bool
+    ordered: bool = False
+    numbers: Matrix | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """A column that is published as it is, and whose values no group crosses.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    values : Integers of shape (n,)
+        Number of the value of each record; the node of the tree, if there is one.
+    tree : Tree, optional
+        Wider strata, for merging small ones.
+    """
+
+    name: str
+    values: Integers
+    tree: Tree | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +89,23 @@ class Embedding:
             [column.embed(values) for column, values in zip(self.columns, keys, strict=True)]
         )
 
+    def take(self, rows: Order) -> "Embedding":
+        """Select records; the scale stays that of the whole table."""
+        return replace(self, x=np.asfortranarray(self.x[rows]))
+
+    @cached_property
+    def centre(self) -> Matrix:
+        """The mean of the coordinates of the table that the scale was fitted to."""
+        return np.concatenate([column.centre for column in self.columns])
+
+    @cached_property
+    def one_label(self) -> Mask:
+        """Mark the coordinates of columns in which a group publishes one label of a record."""
+        marks = np.zeros(self.x.shape[1], dtype=bool)
+        for column, place in zip(self.columns, self.places, strict=True):
+            marks[place] = column.one_label
+        return marks
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -69,18 +119,26 @@ class Table:
         Kind of each key column.
     keys : tuple of Values
         Values of each key column, one per record.
-    carried : mapping of str to Sized
+    carried : mapping of str to Carried
         Columns that are published unchanged, in the form in which they were read. The algorithms
         never read them.
     confidential : mapping of str to Codes
         Carried columns that an attacker would want to learn.
+    other : mapping of str to Codes
+        Carried columns that an attacker may know; they count into k as key columns do.
     persons : Integers of shape (n,), optional
         A token for the person whom each record describes. It is derived from the identifiers and
         never published; None in a published table.
-    strata : Labels of shape (n,), optional
-        Stratum of each record, which no group crosses; None for one stratum.
+    strata : tuple of Stratum
+        Columns that no group crosses; they count into k, too.
+    units : Integers of shape (n,), optional
+        A token for the person, household or company to which each record belongs, if several
+        records may belong to one; k then counts these. None in a published table.
     weights : Matrix of shape (n,), optional
-        Sampling weight of each record; None for equal weights.
+        Sampling weight of each record; None for equal weights. In a published table the weights
+        that are published, which count into k.
+    importance : tuple of float
+        How much each key column weighs in distances; empty if all weigh alike.
 
     Raises
     ------
@@ -90,17 +148,28 @@ class Table:
 
     attributes: tuple[Attribute, ...]
     keys: tuple[Values, ...]
-    carried: Mapping[str, Sized] = field(default_factory=dict)
+    carried: Mapping[str, Carried] = field(default_factory=dict)
     confidential: Mapping[str, Codes] = field(default_factory=dict)
+    other: Mapping[str, Codes] = field(default_factory=dict)
     persons: Integers | None = None
-    strata: Labels | None = None
+    strata: tuple[Stratum, ...] = ()
+    units: Integers | None = None
     weights: Matrix | None = None
+    importance: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        optional = (self.persons, self.strata, self.weights)
+        optional = (self.persons, self.units, self.weights)
+        codes = [each.values for each in self.confidential.values()]
+        codes += [each.values for each in self.other.values()]
+        codes += [each.values for each in self.strata]
         lengths = {
             len(column)
-            for column in (*self.keys, *self.carried.values(), *optional)
+            for column in (
+                *self.keys,
+                *self.carried.values(),
+                *codes,
+                *optional,
+            )
             if column is not None
         }
         if len(self.attributes) != len(self.keys) or len(lengths) != 1:
@@ -108,13 +177,31 @@ class Table:
                 "a table must have one key column per attribute, and all columns must have the "
                 "same length"
             )
-        for name in ("persons", "strata", "weights"):
+        if self.importance and len(self.importance) != len(self.keys):
+            raise ContractError("a table must have one importance per key column")
+        for name in ("persons", "units", "weights"):
             column = getattr(self, name)
             object.__setattr__(self, name, None if column is None else _read_only(column))
         object.__setattr__(self, "keys", tuple(map(_read_only, self.keys)))
 
     def __len__(self) -> int:
         return len(self.keys[0])
+
+    def take(self, rows: Order) -> "Table":
+        """Select records; their coordinates stay those of the whole table."""
+        taken = replace(
+            self,
+            keys=tuple(column[rows] for column in self.keys),
+            carried={name: column.take(rows) for name, column in self.carried.items()},
+            confidential=_taken(self.confidential, rows),
+            other=_taken(self.other, rows),
+            persons=None if self.persons is None else self.persons[rows],
+            strata=tuple(replace(each, values=each.values[rows]) for each in self.strata),
+            units=None if self.units is None else self.units[rows],
+            weights=None if self.weights is None else self.weights[rows],
+        )
+        vars(taken)["embedding"] = self.embedding.take(rows)
+        return taken
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -127,11 +214,14 @@ class Table:
         """
         fitted: list[Coordinates] = []
         faults: list[str] = []
-        for attribute, values in zip(self.attributes, self.keys, strict=True):
+        for j, (attribute, values) in enumerate(zip(self.attributes, self.keys, strict=True)):
             try:
-                fitted.append(attribute.scale(values))
+                scale = attribute.scale(values)
             except DataError as error:
                 faults.append(str(error))
+                continue
+            importance = self.importance[j] if self.importance else 1.0
+            fitted.append(scale if importance == 1.0 else _Stretched(scale, math.sqrt(importance)))
         if faults:
             raise DataError("; ".join(faults))
         parts = [column.embed(values) for column, values in zip(fitted, self.keys, strict=True)]
@@ -145,21 +235,95 @@ class Table:
         )
 
     @cached_property
+    def blocks(self) -> Labels | None:
+        """Number the sets of records that no group crosses; None if there is only one set.
+
+        These are the strata and, within them, the patterns of values that are missing in columns
+        whose missing values stay apart.
+        """
+        apart = [
+            is_missing(values).astype(np.int64)
+            for attribute, values in zip(self.attributes, self.keys, strict=True)
+            if isinstance(attribute, WithMissing) and attribute.policy == "apart"
+        ]
+        columns = [*(each.values for each in self.strata), *apart]
+        return combinations(columns) if columns else None
+
+    @cached_property
     def classes(self) -> Labels:
-        """Number the distinct combinations of key values, for each record."""
-        order = np.lexsort(self.keys)
-        differs = np.zeros(len(order) - 1, dtype=bool)
+        """Number the combinations of all values that an attacker may know, for each record.
+
+        These are key columns, strata, other columns and published weights. Missing is a value.
+        """
+        known: list[Values] = []
         for column in self.keys:
-            ordered = column[order]
-            differs |= ordered[1:] != ordered[:-1]
-        labels = np.zeros(len(order), dtype=np.int64)
-        labels[order[1:]] = np.cumsum(differs)
-        return labels
+            missing = is_missing(column)
+            known += [np.where(missing, 0, column), missing] if missing.any() else [column]
+        known += [each.values for each in self.strata]
+        known += [each.values for each in self.other.values()]
+        return combinations(known if self.weights is None else [*known, self.weights])
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Count the records of each class."""
         return np.bincount(self.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretched:
+    """Coordinates of a column that weighs more or less than others."""
+
+    scale: Coordinates
+    factor: float
+
+    @property
+    def grid(self) -> Grid:
+        grid = self.scale.grid
+        return Grid(self.factor * grid.origin, self.factor * grid.step, grid.whole)
+
+    @property
+    def centre(self) -> Matrix:
+        return self.factor * self.scale.centre
+
+    @property
+    def one_label(self) -> bool:
+        return self.scale.one_label
+
+    def embed(self, values: Values) -> Matrix:
+        return self.factor * self.scale.embed(values)
+
+    def average(self, values: Values, groups: Partition, weights: Matrix | None = None) -> Matrix:
+        return self.factor * self.scale.average(values, groups, weights)
+
+
+def combinations(columns: Sequence[Values]) -> Labels:
+    """Give the number of each record's combination of values of some columns.
+
+    Examples
+    --------
+    >>> combinations([np.array([1, 1, 2]), np.array([5, 4, 5])])
+    array([1, 0, 2])
+    """
+    order = np.lexsort(tuple(columns))
+    differs = np.zeros(len(order) - 1, dtype=bool)
+    for column in columns:
+        ordered = column[order]
+        differs |= ordered[1:] != ordered[:-1]
+    labels = np.zeros(len(order), dtype=np.int64)
+    labels[order[1:]] = np.cumsum(differs)
+    return labels
+
+
+def _taken(codes: Mapping[str, Codes], rows: Order) -> dict[str, Codes]:
+    """Select rows, and number the values that are left: others must not count as values."""
+    return {
+        name: Codes(
+            np.unique(each.values[rows], return_inverse=True)[1].reshape(-1),
+            each.ordered,
+            None if each.numbers is None else each.numbers[rows],
+        )
+        for name, each in codes.items()
+    }
 
 
 def _side_by_side(parts: Sequence[Matrix]) -> Matrix:

@@ -29,7 +29,10 @@ Watch = Callable[[int, float], None]
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Groups of at least ``k`` records; the sizes are checked on construction.
+    """Groups of at least ``k`` records, or units; the sizes are checked on construction.
+
+    A unit is the person, household or company that a record is about. Where units own several
+    records, a group protects them only if it holds records of ``k`` different units.
 
     Attributes
     ----------
@@ -37,11 +40,14 @@ class Partition:
         The group of each record.
     k : int
         Smallest group allowed.
+    units : Labels of shape (n,), optional
+        The unit of each record, as an arbitrary number; None if every record is a unit of its own.
 
     Raises
     ------
     ContractError
-        If a label is out of range, a number is skipped, or a group has fewer than ``k`` records.
+        If a label is out of range, a number is skipped, a group has fewer than ``k`` records, or
+        records of fewer than ``k`` units.
 
     Examples
     --------
@@ -55,6 +61,7 @@ class Partition:
 
     labels: Labels
     k: int
+    units: Labels | None = None
 
     def __post_init__(self) -> None:
         if self.labels.ndim != 1 or self.labels.size == 0 or self.labels.min() < 0:
@@ -65,9 +72,10 @@ class Partition:
                 f"every group must hold at least k={self.k} records; "
                 f"{small} of {self.sizes.size} hold fewer"
             )
-        own = self.labels.copy()
-        own.flags.writeable = False
-        object.__setattr__(self, "labels", own)
+        object.__setattr__(self, "labels", _read_only(self.labels))
+        if self.units is not None:
+            self._check_units(self.units)
+            object.__setattr__(self, "units", _read_only(self.units))
 
     @classmethod
     def join(cls, parts: Sequence[tuple[Order, "Partition"]]) -> "Partition":
@@ -81,7 +89,8 @@ class Partition:
         Raises
         ------
         ContractError
-            If the sets do not hold every row once, or were grouped with different ``k``.
+            If the sets do not hold every row once, were grouped with different ``k``, or only some
+            have units.
 
         Examples
         --------
@@ -93,14 +102,57 @@ class Partition:
         ks = {part.k for _, part in parts}
         if len(ks) != 1 or not np.array_equal(np.sort(rows), np.arange(rows.size)):
             raise ContractError("joined partitions must have the same k and hold every row once")
+        tokens = [part.units for _, part in parts if part.units is not None]
+        if tokens and len(tokens) < len(parts):
+            raise ContractError("joined partitions must all have units, or none of them")
         labels = np.empty(rows.size, dtype=np.int64)
         groups = 0
         for own, part in parts:
             labels[own] = groups + part.labels
             groups += part.sizes.size
-        return cls(labels, ks.pop())
+        units = np.concatenate(tokens)[np.argsort(rows)] if tokens else None
+        return cls(labels, ks.pop(), units)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of records in each group."""
         return np.bincount(self.labels)
+
+    def _check_units(self, units: Labels) -> None:
+        if units.shape != self.labels.shape:
+            raise ContractError("units must be one number per record")
+        counts = units_per_group(self.labels, units)
+        few = int((counts < self.k).sum())
+        if few:
+            raise ContractError(
+                f"every group must hold records of at least k={self.k} units; "
+                f"{few} of {counts.size} hold fewer"
+            )
+
+
+def units_per_group(labels: Labels, units: Labels) -> Labels:
+    """Count the distinct units in each group.
+
+    Parameters
+    ----------
+    labels : Labels of shape (n,)
+        The group of each record.
+    units : Labels of shape (n,)
+        The unit of each record, as an arbitrary number.
+
+    Examples
+    --------
+    >>> units_per_group(np.array([0, 0, 1, 1]), np.array([7, 7, 7, 9]))
+    array([1, 2])
+    """
+    order = np.lexsort((units, labels))
+    group, unit = labels[order], units[order]
+    first = np.ones(labels.size, dtype=bool)
+    first[1:] = (group[1:] != group[:-1]) | (unit[1:] != unit[:-1])
+    return np.bincount(group[first])
+
+
+def _read_only(values: Labels) -> Labels:
+    own = values.copy()
+    own.flags.writeable = False
+    return own

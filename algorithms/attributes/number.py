@@ -1,12 +1,19 @@
 """Numbers: real, whole, or with a fixed number of decimals."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from algorithms.attributes.attribute import Values
+from algorithms.attributes.attribute import Coordinates, Values
 from algorithms.errors import ContractError, DataError
-from algorithms.rounding.centroids import decimal_centroids, integer_centroids, real_centroids
+from algorithms.rounding.centroids import (
+    decimal_centroids,
+    integer_centroids,
+    real_centroids,
+    to_places,
+    weighted_integer_centroids,
+)
 from algorithms.rounding.grid import Grid, grid_of
 from algorithms.standardisation import Scale, scale_of
 from algorithms.types import Matrix, Partition
@@ -24,6 +31,8 @@ class Number:
         Number of decimals that are published; None for all digits.
     whole : bool
         Whether the column holds whole numbers, read and averaged exactly as 64-bit integers.
+    all_digits : bool
+        Whether averages keep all digits, even if the source has few decimals.
 
     Raises
     ------
@@ -40,6 +49,9 @@ class Number:
     name: str
     places: int | None = None
     whole: bool = False
+    all_digits: bool = False
+
+    has_line: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.whole and self.places != 0:
@@ -62,8 +74,19 @@ class Number:
             )
         return NumberCoordinates(scale, grid_of(column, scale, [self.places], [self.whole]))
 
-    def represent(self, values: Values, groups: Partition) -> Values:
+    def represent(
+        self,
+        values: Values,
+        groups: Partition,
+        weights: Matrix | None = None,
+        scale: Coordinates | None = None,  # noqa: ARG002 - an average needs no scale
+    ) -> Values:
         """Replace each number by the average of its group, rounded once, halves away from zero."""
+        if weights is not None:
+            if self.whole:
+                return weighted_integer_centroids(values, groups, weights)
+            means = real_centroids(values, groups, weights)
+            return means if self.places is None else to_places(means, self.places)
         if self.whole:
             return integer_centroids(values, groups)
         if self.places is None:
@@ -86,10 +109,17 @@ class NumberCoordinates:
     fitted: Scale
     grid: Grid
 
+    one_label: ClassVar[bool] = False
+
+    @property
+    def centre(self) -> Matrix:
+        """Zero: numbers are measured from their mean."""
+        return np.zeros(1)
+
     def embed(self, values: Values) -> Matrix:
         """Express numbers in standard deviations."""
         return self.fitted.apply(np.asarray(values, dtype=np.float64).reshape(-1, 1))
 
-    def average(self, values: Values, groups: Partition) -> Matrix:
+    def average(self, values: Values, groups: Partition, weights: Matrix | None = None) -> Matrix:
         """Average each group in the units of the column, then express the average."""
-        return self.embed(real_centroids(np.asarray(values, dtype=np.float64), groups))
+        return self.embed(real_centroids(np.asarray(values, dtype=np.float64), groups, weights))

@@ -8,6 +8,7 @@ from algorithms.local_search.groups import (
     RUINED,
     TOGETHER,
     TOUCHED,
+    UNITS,
     Groups,
     K,
     Number,
@@ -18,7 +19,7 @@ from algorithms.local_search.groups import (
     enqueue,
 )
 from algorithms.local_search.moves import descend
-from algorithms.local_search.rebuild import recreate, ruin
+from algorithms.local_search.rebuild import most_groups, recreate, ruin
 
 ALONE, FEWER, BLINK = 0.05, 0.15, 0.1
 """Probabilities that one group alone is dissolved, that one group fewer is formed than could be,
@@ -32,6 +33,9 @@ def anneal(groups: Groups, rounds: int, temperature: float) -> None:
         begin(groups)
         _ruin_some(groups)
         wanted = groups.counts[FREE] // groups.facts[K]
+        if groups.facts[UNITS]:
+            more = groups.counts[RUINED] + np.int64(2.0 * draw(groups))
+            wanted = min(most_groups(groups), more)
         if groups.counts[RUINED] == 1 or draw(groups) < FEWER:
             wanted -= 1
         keep = _recreated(groups, wanted, BLINK)

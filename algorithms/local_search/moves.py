@@ -14,6 +14,7 @@ from algorithms.local_search.groups import (
     ROUNDED,
     SOUGHT,
     TOUCHED,
+    UNITS,
     WAITING,
     Groups,
     K,
@@ -22,7 +23,10 @@ from algorithms.local_search.groups import (
     close,
     dequeue,
     enqueue,
+    has_room,
+    held,
     join,
+    keeps_units,
     leave,
     recompute,
     squared,
@@ -44,10 +48,14 @@ def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
     Groups are those of its nearest records. A move without an exchange has the partner ``NOBODY``;
     if no move saves anything, the group is its own.
     """
-    k = groups.facts[K]
-    home = groups.labels[row]
+    k, counted = groups.facts[K], groups.facts[UNITS]
+    home, unit = groups.labels[row], groups.units[row]
     size = groups.sizes[home]
     own = groups.away[row]
+    may_leave = size > k
+    if counted:
+        may_leave = groups.distinct[home] > k or groups.copies[row] > 1
+        _count_at_home(groups, home, 1)
     best, target, partner = 0.0, home, NOBODY
     groups.counts[SOUGHT] += 1
     groups.seen[home] = groups.counts[SOUGHT]
@@ -61,7 +69,13 @@ def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
         least = NOTHING + TOLERANCE * (groups.costs[home] + groups.costs[group])
         slack = groups.rounding[home] + groups.rounding[group]
         # rounding can make a division lose more than the move before it has saved
-        if size > k and (there < 2 * k - 1 or not groups.facts[ROUNDED]):
+        may_join = there < 2 * k - 1 or not groups.facts[ROUNDED]
+        present = 0
+        if counted:
+            present = held(groups.members, group, there, groups.units, unit)
+            capacity, spread = groups.members.shape[1], groups.spread[group]
+            may_join = has_room(there, capacity, spread, present, k)
+        if may_leave and may_join:
             saved = there / (there + 1) * to - size / (size - 1) * own
             if saved - slack < best:
                 if groups.facts[ROUNDED]:
@@ -78,6 +92,28 @@ def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
         apart = np.sqrt(squared(groups.centres, home, groups.centres, group))
         for i in range(there):
             other = groups.members[group, i]
+            theirs_unit = groups.units[other]
+            if (
+                counted
+                and theirs_unit != unit
+                and not (
+                    keeps_units(
+                        groups.distinct[home],
+                        groups.spread[home],
+                        groups.copies[row],
+                        groups.at_home[theirs_unit],
+                        k,
+                    )
+                    and keeps_units(
+                        groups.distinct[group],
+                        groups.spread[group],
+                        groups.copies[other],
+                        present,
+                        k,
+                    )
+                )
+            ):
+                continue
             theirs = groups.away[other]
             root = np.sqrt(theirs)
             # the triangle inequality bounds the distance between two records by the averages
@@ -99,7 +135,16 @@ def best_move(groups: Groups, row: int) -> tuple[float, Number, Number]:
                     )
                 if saved < min(best, -least):
                     best, target, partner = saved, group, other
+    if counted:
+        _count_at_home(groups, home, -1)
     return best, target, partner
+
+
+@kernel
+def _count_at_home(groups: Groups, home: Number, step: int) -> None:
+    """Count the records of each unit in a group, or take them off again."""
+    for i in range(groups.sizes[home]):
+        groups.at_home[groups.units[groups.members[home, i]]] += step
 
 
 @kernel
@@ -121,7 +166,10 @@ def _rounding(
 
 @kernel
 def move(groups: Groups, row: int, group: Number, partner: Number) -> None:
-    """Make a move; a group that has grown to ``2k`` records is divided in two."""
+    """Make a move; a group that has grown to ``2k`` records is divided in two.
+
+    Where units count, no group grows so far that it could be divided.
+    """
     home = groups.labels[row]
     touch(groups, home)
     touch(groups, group)
@@ -133,7 +181,7 @@ def move(groups: Groups, row: int, group: Number, partner: Number) -> None:
     recompute(groups, home)
     recompute(groups, group)
     other = group
-    if groups.sizes[group] == 2 * groups.facts[K]:
+    if groups.sizes[group] == 2 * groups.facts[K] and not groups.facts[UNITS]:
         other = divide(groups, group)
     for changed in (home, group, other):
         for i in range(groups.sizes[changed]):

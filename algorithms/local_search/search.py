@@ -8,9 +8,10 @@ import numpy as np
 from algorithms.cutting import cut_published
 from algorithms.local_search.anneal import anneal, dissolve_everywhere
 from algorithms.local_search.divide import split_large
-from algorithms.local_search.groups import Groups, groups_of
+from algorithms.local_search.groups import Groups, groups_of, most_and_largest
 from algorithms.local_search.moves import descend_everywhere
 from algorithms.local_search.recut import recut
+from algorithms.local_search.units import repair, split_units
 from algorithms.rounding.grid import Grid
 from algorithms.search.neighbours import neighbours
 from algorithms.search.opposites import cut_all_opposites
@@ -40,6 +41,7 @@ def search(
     seconds: float | None = None,
     seed: int = 0,
     watch: Watch | None = None,
+    units: Labels | None = None,
 ) -> Labels:
     """Improve groups until the budget is spent; the published loss never rises.
 
@@ -62,6 +64,9 @@ def search(
         Seed of the random numbers.
     watch : callable, optional
         Called with the progress.
+    units : Labels of shape (n,), optional
+        The unit of each record. With it, groups are repaired first, and every group found holds
+        records of at least ``k`` units.
     """
     started = time.monotonic()
     n, d = x.shape
@@ -69,13 +74,37 @@ def search(
         return np.arange(n)
     if n < 2 * k:
         return np.zeros(n, dtype=np.int64)
-    if d == 1:
+    if d == 1 and units is None:
         return _cut_column(x, k, grid)
+    if units is None:
+        start = _split(x, labels, k)
+    else:
+        labels = _repaired(x, labels, k, grid, units)
+        start = split_units(x, labels, k, units, _pairs)
+        large = np.bincount(start)[start] > most_and_largest(units, k)[1]
+        if large.any():
+            # they stay as they are: every group would need as much room as the largest
+            found = start.copy()
+            rest = np.flatnonzero(~large)
+            if rest.size:
+                found[rest] = n + search(
+                    x[rest],
+                    _numbered(start[rest]),
+                    k,
+                    grid,
+                    iterations=iterations,
+                    seconds=seconds,
+                    seed=seed,
+                    watch=watch,
+                    units=units[rest],
+                )
+            return _better(x, _numbered(found), labels, grid)
     near = neighbours(x, min(max(10, 3 * k // 2), n - 1))
-    groups = _descend(x, near, _split(x, labels, k), k, grid, seed)
+    groups = _descend(x, near, start, k, grid, seed, units)
+    count = np.count_nonzero(groups.sizes)
     if iterations is None and seconds is None:
-        iterations = default_iterations(n, k)
-    unit = math.fsum(groups.costs) / np.count_nonzero(groups.sizes)
+        iterations = default_iterations(n, k if units is None else n // count)
+    average = math.fsum(groups.costs) / count
     slice_length = max(SLICE, n // 64)
     done, least = 0, np.inf
     while True:
@@ -92,17 +121,16 @@ def search(
         if share >= 1.0:
             break
         rounds = slice_length if iterations is None else min(slice_length, iterations - done)
-        anneal(groups, rounds, unit * HOT * (COLD / HOT) ** share)
+        anneal(groups, rounds, average * HOT * (COLD / HOT) ** share)
         done += rounds
-    improved = _numbered(best)
-    return improved if loss_of(x, improved, grid) <= loss_of(x, labels, grid) else labels
+    return _better(x, _numbered(best), labels, grid)
 
 
 def default_iterations(n: int, k: int) -> int:
     """Choose the number of iterations: some ten seconds on a thousand records.
 
     An iteration takes a time that grows as k². There are four times the square of the number of
-    groups, at most (3,000,000 + 30 n) / k².
+    groups, at most (3,000,000 + 30 n) / k². Where units count, k is the average size of groups.
     """
     return min(4 * (n // k) ** 2, (3_000_000 + 30 * n) // k**2)
 
@@ -115,6 +143,19 @@ def loss_of(x: Matrix, labels: Labels, grid: Grid | None = None) -> float:
         step, origin = grid.step[rounded], grid.origin[rounded]
         centres[:, rounded] = np.rint((centres[:, rounded] - origin) / step) * step + origin
     return float(((x - centres[labels]) ** 2).sum())
+
+
+def _repaired(x: Matrix, labels: Labels, k: int, grid: Grid | None, units: Labels) -> Labels:
+    """Repair groups; those of one column, or its best cut, whichever then loses less."""
+    repaired = repair(x, labels, k, units)
+    if x.shape[1] > 1:
+        return repaired
+    return _better(x, repair(x, _cut_column(x, k, grid), k, units), repaired, grid)
+
+
+def _better(x: Matrix, labels: Labels, others: Labels, grid: Grid | None) -> Labels:
+    """Choose the groups that lose less when they are published, the first of equals."""
+    return labels if loss_of(x, labels, grid) <= loss_of(x, others, grid) else others
 
 
 def _cut_column(x: Matrix, k: int, grid: Grid | None) -> Labels:
@@ -142,14 +183,21 @@ def _pairs(x: Matrix, k: int) -> Labels:
 
 
 def _descend(
-    x: Matrix, near: Labels, labels: Labels, k: int, grid: Grid | None, seed: int
+    x: Matrix,
+    near: Labels,
+    labels: Labels,
+    k: int,
+    grid: Grid | None,
+    seed: int,
+    units: Labels | None,
 ) -> Groups:
     """Make moves until none saves anything; then recut along the path through groups, and repeat.
 
-    A recut moves records through a whole chain of groups at once, which rescues bad starts.
+    A recut moves records through a whole chain of groups at once, which rescues bad starts. It
+    counts records, not units, and repairing its groups was never found to pay.
     """
-    best = _descended(groups_of(x, near, labels, k, grid, seed))
-    for _ in range(RECUTS if len(x) <= RECUT_ROWS else 0):
+    best = _descended(groups_of(x, near, labels, k, grid, seed, units))
+    for _ in range(RECUTS if len(x) <= RECUT_ROWS and units is None else 0):
         cut = recut(x, _numbered(best.labels), k, grid)
         groups = _descended(groups_of(x, near, cut, k, grid, seed))
         before, after = best.costs.sum(), groups.costs.sum()

@@ -22,6 +22,7 @@ def best(
     start: Labels | None = None,
     budget: Budget = DEFAULT,
     watch: Watch | None = None,
+    units: Labels | None = None,
     *,
     seed: Seed = 0,
 ) -> Labels:
@@ -49,6 +50,9 @@ def best(
         (3,000,000 + 30 n) / k² rounds: some ten seconds for thousands of records.
     watch : callable, optional
         Called with the progress.
+    units : Labels of shape (n,), optional
+        The unit of each record, as an arbitrary number. With it, every group holds records of at
+        least ``k`` units, and may hold ``2k`` records or more.
     seed : int
         Seed of the random numbers.
 
@@ -78,6 +82,7 @@ def best(
         seconds=budget.seconds,
         seed=seed,
         watch=watch,
+        units=units,
     )
 
 

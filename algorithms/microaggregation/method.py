@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from algorithms.errors import ContractError
+from algorithms.local_search.units import repair
 from algorithms.problem import FIELDS, Problem
 from algorithms.types import Labels, Partition
 
@@ -52,6 +53,8 @@ class Method:
     def solve(self, problem: Problem, options: Mapping[str, Any] | None = None) -> Partition:
         """Group the records of a problem, and prove the groups.
 
+        If the problem has units and the method does not ask for them, its groups are repaired.
+
         Parameters
         ----------
         problem : Problem
@@ -81,7 +84,9 @@ class Method:
         labels: Labels = self.run(**given, **(options or {}))
         if labels.shape != (len(problem.x),):
             raise ContractError("a method gives one label per row")
-        return Partition(labels, problem.k)
+        if problem.units is not None and "units" not in self.asks:
+            labels = repair(problem.x, labels, problem.k, problem.units)
+        return Partition(labels, problem.k, problem.units)
 
     @cached_property
     def asks(self) -> tuple[str, ...]:

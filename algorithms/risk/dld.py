@@ -68,7 +68,7 @@ def distance_linkage(original: Matrix, published: Matrix) -> Linkage:
     points, of_record = np.unique(published, axis=0, return_inverse=True)
     find = _two_nearest_on_a_line if original.shape[1] == 1 else _two_nearest
     closest, second, at_closest, at_second = (part[of_record] for part in find(original, points))
-    own = _squared(original, published)
+    own = squared_distances(original, published)
     first = own == closest
     # two or more records at the smallest distance fill both places
     runner_up = (own == second) & (at_closest == 1)
@@ -91,7 +91,9 @@ def _two_nearest(original: Matrix, points: Matrix) -> Neighbours:
     tree = cKDTree(original)
     count = min(NEAREST, len(original))
     rough, neighbours = tree.query(points, k=np.arange(1, count + 1))
-    squares = np.stack([_squared(original[column], points) for column in neighbours.T], axis=1)
+    squares = np.stack(
+        [squared_distances(original[column], points) for column in neighbours.T], axis=1
+    )
     closest, second, at_closest, at_second = _summarise(squares)
     if count < len(original):
         # more records than the candidates may tie for second place: search the whole ball
@@ -100,7 +102,7 @@ def _two_nearest(original: Matrix, points: Matrix) -> Neighbours:
             radius = SLACK * np.sqrt(second[i] if np.isfinite(second[i]) else closest[i])
             ball = np.array(tree.query_ball_point(points[i], radius))
             repeated = np.broadcast_to(points[i], (len(ball), points.shape[1]))
-            summary = _summarise(_squared(original[ball], repeated)[np.newaxis])
+            summary = _summarise(squared_distances(original[ball], repeated)[np.newaxis])
             closest[i], second[i], at_closest[i], at_second[i] = (part[0] for part in summary)
     return closest, second, at_closest, at_second
 
@@ -131,7 +133,7 @@ def _summarise(squares: Matrix) -> Neighbours:
     return closest, second, at_closest, np.maximum(at_second, 1)
 
 
-def _squared(a: Matrix, b: Matrix) -> Matrix:
+def squared_distances(a: Matrix, b: Matrix) -> Matrix:
     """Sum squared differences column by column, so that the order never depends on the rows."""
     total = np.zeros(len(a))
     for j in range(a.shape[1]):

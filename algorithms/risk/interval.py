@@ -1,4 +1,7 @@
-"""Interval disclosure: how close published values are to their originals."""
+"""Interval disclosure: how close published values are to their originals.
+
+Labels, codes and missing values are close only if they are equal.
+"""
 
 from typing import Literal
 
@@ -21,20 +24,28 @@ def near_values(files: Comparison) -> Mask:
     """
     deviation = files.after.std(axis=0, ddof=1) if len(files.after) > 1 else np.zeros(1)
     near: Mask = np.abs(files.before - files.after) <= NEAR * deviation
-    return near
+    return _by_column(files, near)
 
 
 def near_ranks(files: Comparison) -> Mask:
     """Mark the values that at most 5 % of all records separate from their originals."""
     near = np.empty(files.before.shape, dtype=bool)
-    for j in range(files.before.shape[1]):
+    for j in files.lines:
         values = np.sort(files.before[:, j])
         below, upto = (np.searchsorted(values, files.after[:, j], side) for side in _SIDES)
         own_below, own_upto = (np.searchsorted(values, files.before[:, j], side) for side in _SIDES)
         # records strictly between the two values, in either order
         between = np.maximum(np.maximum(below - own_upto, own_below - upto), 0)
         near[:, j] = between <= NEAR * len(values)
-    return near
+    return _by_column(files, near)
+
+
+def _by_column(files: Comparison, near: Mask) -> Mask:
+    """Reduce coordinates to key columns; off the number lines, near values are equal values."""
+    same = files.before == files.after
+    same[:, files.lines] = near[:, files.lines]
+    places = files.original.embedding.places
+    return np.column_stack([same[:, place].all(axis=1) for place in places])
 
 
 def _share(near: Mask, of_records: bool) -> float:

@@ -12,8 +12,10 @@ MOST_STEPS = 2.0**51
 """Fewer steps than this can be counted, divided and counted again without a rounding error."""
 
 
-def real_centroids(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
-    """Replace each value of one column by the average of its group.
+def real_centroids(
+    values: NDArray[np.float64], partition: Partition, weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Replace each value of one column by the average of its group, weighted if there are weights.
 
     Differences from one member of the group are averaged, so that a group of equal values keeps its
     value to the bit.
@@ -26,7 +28,12 @@ def real_centroids(values: NDArray[np.float64], partition: Partition) -> NDArray
     labels = partition.labels
     members = np.empty(partition.sizes.size)
     members[labels] = values
-    means = members + np.bincount(labels, weights=values - members[labels]) / partition.sizes
+    differences = values - members[labels]
+    if weights is None:
+        means = members + np.bincount(labels, weights=differences) / partition.sizes
+    else:
+        totals = np.bincount(labels, weights=weights)
+        means = members + np.bincount(labels, weights=weights * differences) / totals
     centroids: NDArray[np.float64] = means[labels]
     return centroids
 
@@ -56,6 +63,36 @@ def integer_centroids(values: Integers, partition: Partition) -> Integers:
             [nearest_integer(total, int(size)) for total, size in zip(exact, sizes, strict=True)],
             dtype=np.int64,
         )
+    centroids: Integers = rounded[labels]
+    return centroids
+
+
+def weighted_integer_centroids(
+    values: Integers, partition: Partition, weights: NDArray[np.float64]
+) -> Integers:
+    """Replace each whole number of one column by the rounded weighted average of its group.
+
+    Halves are rounded away from zero. Only differences between members of a group pass through real
+    numbers.
+
+    Examples
+    --------
+    >>> groups = Partition(np.array([0, 0]), k=2)
+    >>> weighted_integer_centroids(np.array([1, 5]), groups, np.array([3.0, 1.0]))
+    array([2, 2])
+    """
+    labels = partition.labels
+    members = np.zeros(partition.sizes.size, dtype=np.int64)
+    members[labels] = values
+    fits = int(values.max()) - int(values.min()) < SAFE
+    differences = np.subtract(values, members[labels], dtype=np.int64 if fits else np.float64)
+    totals = np.bincount(labels, weights=weights)
+    means = np.bincount(labels, weights=weights * differences) / totals
+    # a half away from zero is a half away from the member only where both have the same sign
+    exact = members.astype(np.float64) + means
+    rounded = members + np.where(exact >= 0.0, np.floor(means + 0.5), np.ceil(means - 0.5)).astype(
+        np.int64
+    )
     centroids: Integers = rounded[labels]
     return centroids
 

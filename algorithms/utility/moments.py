@@ -14,14 +14,17 @@ HALF_WIDTH = 25
 
 
 def mean_changes(files: Comparison) -> Matrix:
-    """Measure how far the mean of each column moved, in standard deviations."""
-    changes: Matrix = files.after.mean(axis=0) - files.before.mean(axis=0)
-    return changes
+    """Measure how far the mean of each column on a number line moved, in standard deviations."""
+    return np.array(
+        [_mean(after) - _mean(before) for before, after in files.columns_on_lines], dtype=np.float64
+    )
 
 
 def variance_ratios(files: Comparison) -> Matrix:
     """Divide the variance of each published column by that of the original; 1 if neither varies."""
-    before, after = files.before.var(axis=0), files.after.var(axis=0)
+    pairs = files.columns_on_lines
+    before = np.array([_variance(column) for column, _ in pairs])
+    after = np.array([_variance(column) for _, column in pairs])
     still = before == 0.0
     ratios = np.where(still, 1.0, after / np.where(still, 1.0, before))
     return np.where(still & (after > 0.0), np.inf, ratios)
@@ -51,20 +54,48 @@ def quantile_changes(files: Comparison) -> dict[int, Matrix]:
     >>> {percent: change.round(3) for percent, change in quantile_changes(files).items()}
     {25: array([0.1]), 50: array([0.1]), 75: array([0.1])}
     """
-    n = len(files.before)
-    before, after = (np.sort(x, axis=0) for x in (files.before, files.after))
+    pairs = [(np.sort(before), np.sort(after)) for before, after in files.columns_on_lines]
     changes = {}
     for percent in QUANTILES:
-        start = (10 * percent - HALF_WIDTH) * n // 1000
-        end = -(-(10 * percent + HALF_WIDTH) * n // 1000)
-        if min(start, end - start, n - end) >= files.k:
-            changes[percent] = (after[start:end] - before[start:end]).mean(axis=0)
+        windows = [_window(len(column), percent, files.k) for pair in pairs for column in pair]
+        if windows and all(window is not None for window in windows):
+            changes[percent] = np.array([_moved(*pair, percent) for pair in pairs])
     return changes
+
+
+def _window(n: int, percent: int, k: int) -> tuple[int, int] | None:
+    """Give the records to average around a quantile; None if too few are averaged or beyond."""
+    start = (10 * percent - HALF_WIDTH) * n // 1000
+    end = -(-(10 * percent + HALF_WIDTH) * n // 1000)
+    return (start, end) if min(start, end - start, n - end) >= k else None
+
+
+def _moved(before: Matrix, after: Matrix, percent: int) -> float:
+    """Measure how far a quantile of sorted values moved."""
+    (start, end), (first, last) = (
+        ((10 * percent - HALF_WIDTH) * n // 1000, -(-(10 * percent + HALF_WIDTH) * n // 1000))
+        for n in (len(before), len(after))
+    )
+    if len(before) == len(after):
+        return float((after[first:last] - before[start:end]).mean())
+    return float(after[first:last].mean() - before[start:end].mean())
+
+
+def _mean(column: Matrix) -> float:
+    return float(column.mean()) if column.size else 0.0
+
+
+def _variance(column: Matrix) -> float:
+    return float(column.var()) if column.size else 0.0
 
 
 def _largest_quantile_change(files: Comparison) -> float | None:
     changes = quantile_changes(files)
     return max((float(np.abs(change).max()) for change in changes.values()), default=None)
+
+
+def _largest(changes: Matrix) -> float | None:
+    return float(np.abs(changes).max()) if changes.size else None
 
 
 MEASURES = (
@@ -79,7 +110,7 @@ MEASURES = (
             "original."
         ),
         paper="DMT01",
-        run=lambda files: float(np.abs(mean_changes(files)).max()),
+        run=lambda files: _largest(mean_changes(files)),
     ),
     Measure(
         name="variance_change",
@@ -89,7 +120,7 @@ MEASURES = (
         better="lower",
         definition="Largest relative change of the variance of a column.",
         paper="DMT01",
-        run=lambda files: float(100.0 * np.abs(variance_ratios(files) - 1.0).max()),
+        run=lambda files: _largest(100.0 * (variance_ratios(files) - 1.0)),
     ),
     Measure(
         name="quantile_change",

@@ -19,20 +19,31 @@ def correlations(x: Matrix) -> Matrix:
 
 def correlation_changes(files: Comparison) -> Matrix | None:
     """Compute the absolute change of the correlation of each pair; None for a single column."""
-    d = files.before.shape[1]
-    if d == 1:
+    d = files.lines.size
+    if d <= 1:
         return None
-    changes: Matrix = np.abs(correlations(files.after) - correlations(files.before))
+    before, after = on_lines(files)
+    changes: Matrix = np.abs(correlations(after) - correlations(before))
     return changes[np.triu_indices(d, 1)]
 
 
-def spectrum_changes(files: Comparison) -> Matrix:
+def on_lines(files: Comparison) -> tuple[Matrix, Matrix]:
+    """Give the coordinates of columns that have a number line, before and after."""
+    if files.lines.size == files.before.shape[1]:
+        return files.before, files.after
+    before, after = (np.asfortranarray(x[:, files.lines]) for x in (files.before, files.after))
+    return before, after
+
+
+def spectrum_changes(files: Comparison) -> Matrix | None:
     """Compare the eigenvalues of the covariances, largest first, in per cent of all variance.
 
     Differences are divided by the sum of all eigenvalues, never by a single one: columns that
     depend on each other have eigenvalues of about zero, and their ratios are meaningless.
     """
-    before, after = (_spectrum(x) for x in (files.before, files.after))
+    if not files.lines.size:
+        return None
+    before, after = (_spectrum(x) for x in on_lines(files))
     total = float(before.sum())
     changes: Matrix = 100.0 * np.abs(after - before) / (total or 1.0)
     return changes
