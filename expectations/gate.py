@@ -8,9 +8,8 @@ from algorithms.errors import RefusedError
 from algorithms.evaluation import Evaluation
 from algorithms.measure import figure
 from algorithms.measures import MEASURES
-from expectations.request.sections.gate import GateSection
-
-MANDATORY = ("il", "dld")
+from expectations.request.sections.columns import ColumnsSection
+from expectations.request.sections.gate import MANDATORY, GateSection
 
 REMEDIES = {
     "utility": "try a smaller k or a method that loses less",
@@ -64,6 +63,8 @@ class Verdict:
 class Verdicts:
     """Every gated measure, unrounded, against its limit; what is not a number fails.
 
+    Only limits that are given are judged; without those of IL and DLD there is no `Approval`.
+
     Attributes
     ----------
     evaluation : Evaluation
@@ -72,13 +73,16 @@ class Verdicts:
         The limits.
     k : int
         The smallest group allowed.
+    columns : ColumnsSection, optional
+        The roles of columns: whether k counts units, and what may break it.
     each : tuple of Verdict
-        Ceilings first, then floors, then k.
+        Ceilings first, then floors, then k in records and, if there are units, in units.
     """
 
     evaluation: Evaluation
     gate: GateSection
     k: int
+    columns: ColumnsSection | None = None
     each: tuple[Verdict, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,6 +99,9 @@ class Verdicts:
             ),
             _verdict("k", exact["k"], float(self.k), floor=True),
         )
+        if self.columns is not None and self.columns.unit is not None:
+            units = _verdict("k_units", exact.get("k_units", missing), float(self.k), floor=True)
+            each = (*each, units)
         object.__setattr__(self, "each", each)
 
     def __iter__(self) -> Iterator[Verdict]:
@@ -115,15 +122,25 @@ class Approval:
     Raises
     ------
     RefusedError
-        If a measure is above its ceiling or below its floor, or a group is smaller than k. The
-        message names the measure, its value, its limit and what to try.
+        If IL or DLD has no ceiling, a measure is above its ceiling or below its floor, or a group
+        is smaller than k. The message names the measure, its value, its limit and what to try.
     """
 
     verdicts: Verdicts
     digest: str
 
     def __post_init__(self) -> None:
-        reasons = [_reason(verdict) for verdict in self.verdicts if not verdict.passed]
+        reasons = [
+            *(
+                f"{MEASURES[name].title} has no ceiling: give one in gate.ceilings.{name}"
+                for name in self.verdicts.gate.ceilings.missing
+            ),
+            *(
+                _reason(verdict, self.verdicts.columns)
+                for verdict in self.verdicts
+                if not verdict.passed
+            ),
+        ]
         if reasons:
             raise RefusedError("; ".join(reasons))
 
@@ -145,11 +162,18 @@ def _verdict(name: str, value: float, limit: float, *, floor: bool = False) -> V
     return Verdict(name, next(agreeing, value), limit, floor, passed)
 
 
-def _reason(verdict: Verdict) -> str:
+def _reason(verdict: Verdict, columns: ColumnsSection | None) -> str:
     if verdict.measure == "k":
         return (
-            f"the smallest group must hold k={verdict.limit:.0f} records; it holds "
-            f"{verdict.value:.0f}: use a method that groups all quasi-identifiers together"
+            f"every combination of columns that an attacker may know must occur in k="
+            f"{verdict.limit:.0f} records; the rarest occurs in {verdict.value:.0f}: "
+            f"{_remedy_of_k(columns)}"
+        )
+    if verdict.measure == "k_units":
+        return (
+            f"every combination of columns that an attacker may know must belong to k="
+            f"{verdict.limit:.0f} units; the rarest belongs to {verdict.value:.0f}: "
+            f"{_remedy_of_k(columns)}"
         )
     measure = MEASURES[verdict.measure]
     if verdict.measure not in MANDATORY and math.isnan(verdict.value):
@@ -165,3 +189,21 @@ def _reason(verdict: Verdict) -> str:
         f"{measure.title} is {value}, {side} its {limited} of {limit}: {REMEDIES[measure.kind]}, "
         f"or have the {limited} reviewed"
     )
+
+
+def _remedy_of_k(columns: ColumnsSection | None) -> str:
+    """Say what to choose instead of what breaks k."""
+    if columns is not None and columns.other:
+        names = ", ".join(map(repr, columns.other))
+        return (
+            f"columns.other ({names}) is published unchanged and counted into k, but groups do not "
+            "heed it: make each of these columns a stratum (groups stay within its values), a "
+            "quasi-identifier (masked), confidential (someone signs that attackers do not know "
+            "it) or dropped (not published)"
+        )
+    if columns is not None and columns.weight and columns.weight_published == "as_it_is":
+        return (
+            f"the weight {columns.weight!r} is published as it is and counted into k: set "
+            "columns.weight_published to averaged or never"
+        )
+    return "use a method that groups all quasi-identifiers together"

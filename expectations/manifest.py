@@ -182,8 +182,8 @@ class Record(BaseModel):
 
     def ceiling(self, measure: str) -> float:
         """Give the ceiling of a measure; not a number if it has no ceiling."""
-        limits = self.spec.get("gate", {}).get("ceilings", {})
-        return float(limits.get(measure, float("nan")))
+        ceiling = self.spec.get("gate", {}).get("ceilings", {}).get(measure)
+        return float("nan") if ceiling is None else float(ceiling)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,13 @@ def is_finite(column: Column) -> Mask:
     return np.isfinite(to_floats(column))
 
 
+def is_positive(column: Column) -> Mask:
+    """Mark the cells that are finite numbers above zero."""
+    values = to_floats(column)
+    positive: Mask = np.isfinite(values) & (values > 0.0)
+    return positive
+
+
 def is_whole(column: Column) -> Mask:
     """Mark the cells that are exactly a whole number of at most 64 bits.
 

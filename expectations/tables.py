@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from algorithms.table import Codes, Table
+from algorithms.attributes import Attribute, Values, WithMissing, is_missing
+from algorithms.table import Codes, Stratum, Table
 from algorithms.types import Integers
+from expectations.labels import grow_tree
+from expectations.numbers import to_floats
 from expectations.request.sections.columns import ColumnsSection
 from expectations.suites.kinds import kind_of
 
@@ -23,17 +26,45 @@ def table_from_arrow(source: pa.Table, columns: ColumnsSection) -> Table:
         keys=tuple(values for _, values in keys),
         carried={name: source[name] for name in columns.untouched},
         confidential={name: read_codes(source[name]) for name in columns.confidential},
+        other={name: read_codes(source[name]) for name in columns.other},
         persons=read_persons(source.select(list(columns.identifiers))),
+        strata=tuple(_stratum(name, source[name], columns) for name in columns.strata),
+        units=None if columns.unit is None else read_persons(source.select([columns.unit])),
+        weights=None if columns.weight is None else to_floats(source[columns.weight]),
+        importance=tuple(columns.importance.get(name, 1.0) for name in columns.quasi_identifiers)
+        if columns.importance
+        else (),
     )
 
 
-def arrow_of(table: Table, names: Sequence[str]) -> pa.Table:
-    """Convert columns of a table to the form of published files, in the order of ``names``."""
-    keys = {
-        attribute.name: pa.array(attribute.write(values))
+def _stratum(name: str, column: pa.ChunkedArray, columns: ColumnsSection) -> Stratum:
+    if name not in columns.hierarchies:
+        return Stratum(name, read_codes(column).values)
+    tree, nodes = grow_tree(column, columns.hierarchies[name].paths)
+    return Stratum(name, nodes, tree)
+
+
+def arrow_of(table: Table, columns: ColumnsSection, names: Sequence[str] | None = None) -> pa.Table:
+    """Convert columns of a table to the form of published files, by default all public ones."""
+    written = {
+        attribute.name: _written(attribute, values)
         for attribute, values in zip(table.attributes, table.keys, strict=True)
     }
-    return pa.table({name: keys.get(name, table.carried.get(name)) for name in names})
+    for stratum in table.strata:
+        if stratum.tree is not None:
+            nodes = pa.array(stratum.tree.names, pa.string())
+            written[stratum.name] = nodes.take(pa.array(stratum.values))
+    if table.weights is not None and columns.weight is not None:
+        written[columns.weight] = pa.array(table.weights)
+    wanted = columns.public if names is None else names
+    return pa.table({name: written.get(name, table.carried.get(name)) for name in wanted})
+
+
+def _written(attribute: Attribute, values: Values) -> pa.Array:
+    cells = attribute.write(values)
+    kind = pa.string() if cells.dtype == object else None
+    missing = is_missing(values) if isinstance(attribute, WithMissing) else None
+    return pa.array(cells, kind, mask=missing)
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:
@@ -52,7 +83,12 @@ def read_codes(column: pa.ChunkedArray) -> Codes:
     """
     values = pd.Series(pd.arrays.ArrowExtensionArray(column))
     codes, _ = pd.factorize(values, sort=True, use_na_sentinel=False)
-    return Codes(codes.astype("int64"), ordered=pd.api.types.is_numeric_dtype(values))
+    is_numeric = pd.api.types.is_numeric_dtype(values)
+    return Codes(
+        codes.astype("int64"),
+        ordered=is_numeric,
+        numbers=to_floats(column) if is_numeric else None,
+    )
 
 
 def read_persons(identifiers: pa.Table) -> Integers:

@@ -1,19 +1,24 @@
 """The description of a published folder: written in one format, read in every format there was.
 
-Version 0.1.0 wrote format 1, without a format number.
+Version 0.1.0 wrote format 1, without a format number. Format 2 added the number. Format 3 states
+the kind of each quasi-identifier, and counts strata, other columns and published weights into k.
 """
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from algorithms.errors import IntegrityError
 
-FORMAT = 2
+FORMAT = 3
 """The format that this version writes."""
 
+KNOWN_SINCE = 3
+"""The first format in which k counts all columns but the confidential ones."""
+
+RECORDS, UNITS = "records", "units"
 SMALLEST_K = 2
 MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
@@ -33,6 +38,48 @@ class Resource:
     def format(self) -> str:
         """The ending of its name."""
         return self.path.split(".")[1]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind of a quasi-identifier, and what a group publishes of it.
+
+    Attributes
+    ----------
+    kind : str
+        number, date, ordered, category or hierarchy.
+    whole : bool
+        Whether averages are rounded to whole numbers.
+    places : int, optional
+        Number of decimals to which averages are rounded; None for all digits.
+    unit : str
+        Of a date: day, month or year.
+    published : str
+        Of labels and codes: the rule by which one is published.
+    missing : str
+        How missing values are treated; empty if there can be none.
+    """
+
+    kind: str
+    whole: bool = False
+    places: int | None = None
+    unit: str = ""
+    published: str = ""
+    missing: str = ""
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> "Kind":
+        """Read a kind."""
+        return cls(**{"whole": False, **content})
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The kind as JSON, without parts that do not apply."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if value is not None and value is not False and value != ""
+        }
 
 
 @dataclass(frozen=True)
@@ -59,16 +106,23 @@ class Claims:
         Smallest number of rows that share a combination of quasi-identifiers.
     method, ordering, ordering_options, options, recut, refine, each_column
         How the records were grouped, as in the section ``microaggregation`` of a spec.
-    integers : tuple of str
-        Columns whose averages are rounded to whole numbers.
-    decimals : mapping of str to int
-        Number of decimals to which the averages of a column are rounded.
+    kinds : mapping of str to Kind
+        The kind of each quasi-identifier.
+    counts : {"records", "units"}
+        What k counts: rows of the file, or the persons, households or companies behind them, which
+        the file does not show.
+    small_strata : str
+        How strata of fewer than k records were treated.
+    enums : mapping of str to tuple of str
+        The values that a column of labels may hold.
     groups : int
-        Number of groups.
+        Number of combinations of the columns that are counted into k.
     measures : mapping of str to float
         Measures that anyone can recompute from the folder.
     il_percent, il_rounding_percent, dld_percent : float
         Measures that need the originals.
+    figures : mapping of str to float
+        Further measures that need the originals, for people who use the data.
     """
 
     format: int
@@ -90,18 +144,35 @@ class Claims:
     recut: bool
     refine: Mapping[str, Any] | None
     each_column: bool
-    integers: tuple[str, ...]
-    decimals: Mapping[str, int]
+    kinds: Mapping[str, Kind]
     groups: int
     measures: Mapping[str, float]
     il_percent: float
     il_rounding_percent: float
     dld_percent: float
+    counts: str = RECORDS
+    small_strata: str = "block"
+    enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The columns that are counted into k: all but confidential ones.
+
+        Formats 1 and 2 counted quasi-identifiers only.
+        """
+        if self.format < KNOWN_SINCE:
+            return self.quasi_identifiers
+        return tuple(name for name, role in self.roles.items() if role != "confidential")
+
+    def of_role(self, role: str) -> tuple[str, ...]:
+        """Name the columns of a role."""
+        return tuple(name for name, own in self.roles.items() if own == role)
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
-        """The columns for which k is promised."""
-        return tuple(name for name, role in self.roles.items() if role == "quasi-identifier")
+        """The columns that were microaggregated."""
+        return self.of_role("quasi-identifier")
 
     def same_release(self, other: "Claims") -> bool:
         """Check whether two folders publish the same data with the same claims.
@@ -124,6 +195,7 @@ class Claims:
             (self.name, self.title, self.version, self.licence, self.period, self.revision),
             (self.types, self.roles, self.rows, self.k, self.method, self.options),
             (self.ordering, self.ordering_options, self.recut, self.refine, self.each_column),
+            (self.kinds, self.counts, self.small_strata),
         )
 
     @property
@@ -139,7 +211,17 @@ def encode(claims: Claims) -> bytes:
     """Write a description as a Frictionless data package."""
     schema = {
         "fields": [
-            {"name": name, "type": kind, "microrelease:role": claims.roles[name]}
+            {
+                "name": name,
+                "type": kind,
+                "microrelease:role": claims.roles[name],
+                **(
+                    {"microrelease:kind": claims.kinds[name].content}
+                    if name in claims.kinds
+                    else {}
+                ),
+                **({"constraints": {"enum": claims.enums[name]}} if name in claims.enums else {}),
+            }
             for name, kind in claims.types.items()
         ],
         "missingValues": [""],
@@ -175,11 +257,12 @@ def encode(claims: Claims) -> bytes:
             "recut": claims.recut,
             "refine": claims.refine,
             "each_column": claims.each_column,
-            "integers": claims.integers,
-            "decimals": claims.decimals,
+            "small_strata": claims.small_strata,
+            "k_counts": claims.counts,
             "groups": claims.groups,
             "measures": claims.measures,
             **claims._figures,
+            "figures": claims.figures,
         },
     }
     return json.dumps(package, indent=2, ensure_ascii=False).encode() + b"\n"
@@ -208,7 +291,49 @@ def claims_of(content: bytes) -> Claims:
         raise ValueError(type(error).__name__) from None
 
 
-def _format_1(package: Any) -> Claims:
+def _rounded_numbers(package: Any) -> dict[str, Kind]:
+    """Read the kinds of formats 1 and 2, which knew numbers only."""
+    claims = package["microrelease"]
+    whole, places = tuple(claims["integers"]), claims["decimals"]
+    return {
+        column["name"]: Kind(
+            "number", whole=column["name"] in whole, places=places.get(column["name"])
+        )
+        for column in package["resources"][0]["schema"]["fields"]
+        if column["microrelease:role"] == "quasi-identifier"
+    }
+
+
+def _stated(package: Any) -> dict[str, Kind]:
+    """Read the kinds of format 3."""
+    fields = package["resources"][0]["schema"]["fields"]
+    return {
+        column["name"]: Kind.of(column["microrelease:kind"])
+        for column in fields
+        if column["microrelease:role"] == "quasi-identifier"
+    }
+
+
+def _format_3(package: Any) -> Claims:
+    """Read format 3."""
+    claims = package["microrelease"]
+    if claims["k_counts"] not in (RECORDS, UNITS):
+        raise ValueError("k_counts")
+    fields = package["resources"][0]["schema"]["fields"]
+    return replace(
+        _format_1(package, _stated),
+        counts=claims["k_counts"],
+        small_strata=str(claims["small_strata"]),
+        enums={
+            str(column["name"]): tuple(map(str, column["constraints"]["enum"]))
+            for column in fields
+            if "constraints" in column
+        },
+        figures={str(name): float(value) for name, value in claims["figures"].items()},
+    )
+
+
+def _format_1(package: Any, kinds: Callable[[Any], dict[str, Kind]] = _rounded_numbers) -> Claims:
     """Read format 1 or 2; format 2 added only the format number."""
     claims, resources = package["microrelease"], package["resources"]
     fields = resources[0]["schema"]["fields"]
@@ -237,8 +362,7 @@ def _format_1(package: Any) -> Claims:
         recut=claims["recut"],
         refine=claims["refine"],
         each_column=claims["each_column"],
-        integers=tuple(claims["integers"]),
-        decimals=claims["decimals"],
+        kinds=kinds(package),
         groups=claims["groups"],
         measures={str(name): float(value) for name, value in claims["measures"].items()},
         il_percent=float(claims["il_percent"]),
@@ -250,7 +374,7 @@ def _format_1(package: Any) -> Claims:
     return read
 
 
-READERS = {1: _format_1, 2: _format_1}
+READERS: dict[int, Callable[[Any], Claims]] = {1: _format_1, 2: _format_1, 3: _format_3}
 
 
 def agrees(one: float, other: float, tolerance: float = EXACT) -> bool:

@@ -21,7 +21,7 @@ def recompute(verified: Verification) -> dict[str, float]:
         If a measure in the description of the folder differs or is unknown.
     """
     claims = verified.claims
-    keys = claims.quasi_identifiers
+    keys = claims.known
     table = Table(
         attributes=tuple(Number(name) for name in keys),
         # measures of the published side compare values and never calculate with them

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from algorithms.errors import IntegrityError
-from expectations.published.claims import Claims, claims_of
+from expectations.published.claims import KNOWN_SINCE, Claims, claims_of
 
 CSV, PARQUET, PACKAGE, README = "data.csv", "data.parquet", "datapackage.json", "README.md"
 METHODOLOGY = "methodology.html"
@@ -37,7 +38,7 @@ class Verification:
     table : pyarrow.Table
         Its records.
     k_found : int
-        Number of rows that share the rarest combination of quasi-identifiers.
+        Number of rows that share the rarest combination of the columns counted into k.
     checksums : dict of str to str
         SHA-256 of the verified bytes of each file.
     """
@@ -110,13 +111,18 @@ def verify_content(content: Content, name: str) -> Verification:
     faults = _misdescribed(table, claims) or _csv_differs(content[CSV], table)
     if faults:
         raise _broken(name, faults)
-    k_found = smallest_class(table, claims.quasi_identifiers)
+    k_found = smallest_class(table, claims.known)
     if k_found < claims.k:
+        columns = (
+            "quasi-identifiers"
+            if claims.format < KNOWN_SINCE
+            else "all columns but the confidential ones"
+        )
         raise _broken(
             name,
             [
-                f"every combination of quasi-identifiers must occur in at least {claims.k} rows; "
-                f"the rarest occurs in {k_found}"
+                f"every combination of {columns} must occur in at least {claims.k} rows; the "
+                f"rarest occurs in {k_found}"
             ],
         )
     return Verification(claims, table, k_found, checksums)
@@ -209,7 +215,12 @@ def _misdescribed(table: pa.Table, claims: Claims) -> list[str]:
     faults += [
         f"quasi-identifier {name!r} must have no missing values; it has {table[name].null_count}"
         for name in claims.quasi_identifiers
-        if table[name].null_count
+        if table[name].null_count and not claims.kinds[name].missing
+    ]
+    faults += [
+        f"column {name!r} must hold the values that {PACKAGE} lists; it holds others"
+        for name, values in claims.enums.items()
+        if not set(pc.cast(table[name], pa.string()).unique().to_pylist()) <= {*values, None}
     ]
     return faults
 

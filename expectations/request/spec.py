@@ -1,6 +1,7 @@
 """The spec: one reviewed YAML file holds everything that changes a result."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Self
@@ -8,13 +9,15 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from algorithms.errors import SpecError
+from algorithms.masking import Plan
 from algorithms.measures import MEASURES
 from algorithms.utility.certificate import MEASURES as BOUNDS
 from expectations.request.fields import STRICT
+from expectations.request.limits import LOSES_ALL
 from expectations.request.periods import last_full
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.sections.evaluation import EvaluationSection
-from expectations.request.sections.gate import GateSection
+from expectations.request.sections.gate import MANDATORY, GateSection
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.sections.publication import PublicationSection, lies_within
 from expectations.request.sections.release import ReleaseSection
@@ -37,7 +40,7 @@ class ReleaseSpec(BaseModel):
     """The role of each column."""
     microaggregation: MicroaggregationSection
     """The method that groups the records, and the size of the groups."""
-    gate: GateSection
+    gate: GateSection = Field(default_factory=GateSection)
     """The conditions under which a release is published."""
     publication: PublicationSection
     """Where the files go."""
@@ -68,7 +71,11 @@ class ReleaseSpec(BaseModel):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Choices that are allowed but likely mistakes."""
-        return (*self._columns_apart(), *self._limits_that_refuse_nothing())
+        return (
+            *self._columns_apart(),
+            *self._ceilings_to_come(),
+            *self._limits_that_refuse_nothing(),
+        )
 
     def _columns_apart(self) -> Iterator[str]:
         columns = len(self.columns.quasi_identifiers)
@@ -76,6 +83,14 @@ class ReleaseSpec(BaseModel):
             yield (
                 f"each of {columns} quasi-identifiers is grouped on its own, which does not make "
                 "their combinations k-anonymous; expect the gate to refuse"
+            )
+
+    def _ceilings_to_come(self) -> Iterator[str]:
+        missing = self.gate.ceilings.missing
+        if missing:
+            yield (
+                f"gate.ceilings gives no {' and no '.join(missing)}, so the spec can be checked "
+                "and explored, and nothing can be released by it yet"
             )
 
     def _limits_that_refuse_nothing(self) -> Iterator[str]:
@@ -90,6 +105,33 @@ class ReleaseSpec(BaseModel):
                         f"of at least k={k} the worst possible value is {measure.worst_at(k):.4g}; "
                         f"set it {side} that"
                     )
+        il = self.gate.ceilings.il
+        if il is not None and il >= LOSES_ALL:
+            yield (
+                f"the ceiling of {il:g} on IL refuses hardly anything: IL has no worst possible "
+                f"value, and a file that loses {LOSES_ALL:g} % is no better than publishing the "
+                "mean of each column; set it well below that"
+            )
+
+    def check_releasable(self) -> None:
+        """Check that the spec gives the ceilings without which nothing is released.
+
+        A spec that is only checked or explored need not give them.
+
+        Raises
+        ------
+        SpecError
+            If the ceiling of IL or that of DLD is missing.
+        """
+        missing = self.gate.ceilings.missing
+        if missing:
+            found = (
+                f"{missing[0]} is missing" if len(missing) < len(MANDATORY) else "none are given"
+            )
+            raise SpecError(
+                f"gate.ceilings must give {' and '.join(MANDATORY)} before anything can be "
+                f"released; {found}: `microrelease explore SPEC` proposes ceilings"
+            )
 
     def check_repeatable(self) -> None:
         """Check that a release is the same on any machine, however fast it is.
@@ -118,6 +160,36 @@ class ReleaseSpec(BaseModel):
             ]
         if faults:
             raise SpecError("\n".join(faults))
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the masking."""
+        return replace(self.microaggregation.plan, weight_published=self.columns.weight_published)
+
+    @model_validator(mode="after")
+    def _strata_fit(self) -> Self:
+        small, columns = self.microaggregation.small_strata, self.columns
+        apart = [name for name, policy in columns.missing.items() if policy == "apart"]
+        if small != "block" and not columns.strata and not apart:
+            raise SpecError(
+                f"microaggregation.small_strata: {small} is about strata, or missing values that "
+                "stay apart; columns names none"
+            )
+        if small == "withhold" and "withheld" not in self.gate.ceilings.all:
+            raise SpecError(
+                "gate.ceilings.withheld: must be given where small strata are withheld, as the "
+                "largest share of records that may be left out, in per cent; it is missing"
+            )
+        if small == "merge" and not set(columns.strata) & set(columns.hierarchies):
+            raise SpecError(
+                "microaggregation.small_strata: merge needs a hierarchy of a stratum in "
+                "columns.hierarchies; there is none"
+            )
+        if small == "merge" and self.microaggregation.each_column:
+            raise SpecError(
+                "microaggregation: each_column and small_strata: merge exclude each other"
+            )
+        return self
 
     @model_validator(mode="after")
     def _source_is_not_public(self) -> Self:

@@ -1,5 +1,6 @@
 """Reads a spec from its YAML file."""
 
+import csv
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,8 @@ def read(path: Path) -> SpecFile:
             "the spec must be a YAML mapping with the keys "
             f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
         )
-    spec = validated(_from_folder(content, path.absolute().parent))
+    folder = path.absolute().parent
+    spec = validated(_with_hierarchies(_from_folder(content, folder), folder))
     return SpecFile(path.name, hashlib.sha256(raw).hexdigest(), spec)
 
 
@@ -157,6 +159,47 @@ def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
                 for key, value in content[section].items()
             }
     return anchored
+
+
+def _with_hierarchies(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Fill in the lines of the files that hierarchies name: they change the result as a spec does.
+
+    Raises
+    ------
+    SpecError
+        If a file cannot be read; the message names every such file.
+    """
+    columns = content.get("columns")
+    hierarchies = columns.get("hierarchies") if isinstance(columns, dict) else None
+    if not isinstance(columns, dict) or not isinstance(hierarchies, dict):
+        return content
+    filled, faults = {}, []
+    for name, section in hierarchies.items():
+        filled[name] = section
+        if isinstance(section, dict) and isinstance(section.get("file"), str):
+            file = folder / section["file"]
+            try:
+                raw = file.read_bytes()
+                rows = _lines(raw.decode("utf-8-sig"))
+            except (OSError, UnicodeDecodeError, csv.Error):
+                faults.append(
+                    f"columns.hierarchies.{name}.file: must be a readable CSV file in UTF-8; "
+                    f"{str(file)!r} is not"
+                )
+                continue
+            if not rows:
+                faults.append(f"columns.hierarchies.{name}.file: must have lines; it is empty")
+            digest = hashlib.sha256(raw).hexdigest()
+            filled[name] = {**section, "file": str(file), "sha256": digest, "rows": rows}
+    if faults:
+        raise SpecError("\n".join(faults))
+    return {**content, "columns": {**columns, "hierarchies": filled}}
+
+
+def _lines(text: str) -> list[list[str]]:
+    """Read the lines of a hierarchy; a semicolon in the first line separates its fields."""
+    delimiter = ";" if ";" in text.partition("\n")[0] else ","
+    return [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row]
 
 
 def _yaml_fault(error: yaml.YAMLError) -> str:

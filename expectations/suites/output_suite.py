@@ -14,9 +14,12 @@ from expectations.suites import custom
 from expectations.suites.kinds import kind_of
 from expectations.suites.require import rule
 
+UNIT = "microrelease:unit"
+"""Name of the column of units in the frame that is checked; no column of a file has it."""
+
 
 def output_suite(
-    spec: ReleaseSpec, original: Table, digests: Mapping[str, str]
+    spec: ReleaseSpec, original: Table, withheld: int, digests: Mapping[str, str]
 ) -> gx.ExpectationSuite:
     """Build the suite for the published form of a table.
 
@@ -25,7 +28,9 @@ def output_suite(
     spec : ReleaseSpec
         The spec of the release.
     original : Table
-        The table before masking.
+        The table before masking, without withheld records.
+    withheld : int
+        Number of records that are not published.
     digests : mapping of str to str
         Digest of each column that must be published unchanged.
     """
@@ -34,19 +39,30 @@ def output_suite(
         name="output",
         expectations=[
             gxe.ExpectTableColumnsToMatchOrderedList(
-                column_list=list(columns.published),
+                column_list=list(columns.public),
                 meta=rule("the published columns must be those of the spec, without identifiers"),
             ),
             gxe.ExpectTableRowCountToEqual(
                 value=len(original),
-                meta=rule("the published table must have as many rows as the input"),
+                meta=rule(
+                    "the published table must have as many rows as the input"
+                    + (f", less {withheld} that are withheld" if withheld else "")
+                ),
             ),
             custom.ExpectEveryCombinationAtLeastKTimes(
-                column_list=list(columns.quasi_identifiers),
+                column_list=list(columns.known),
                 k=k,
                 meta=rule(
-                    f"every combination of quasi-identifiers must occur in at least {k} rows"
+                    "every combination of all columns but the confidential ones must occur in at "
+                    f"least {k} rows"
                 ),
+            ),
+            *(
+                gxe.ExpectColumnValuesToNotBeNull(
+                    column=name, meta=rule(f"{name!r} must have no missing values")
+                )
+                for name in columns.quasi_identifiers
+                if columns.missing.get(name, "refuse") == "refuse"
             ),
             *(
                 expectation
@@ -61,5 +77,24 @@ def output_suite(
                 )
                 for column, digest in digests.items()
             ),
+        ],
+    )
+
+
+def unit_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
+    """Build the suite for the published form of a table, with the unit of each record."""
+    columns, k = spec.columns, spec.microaggregation.k
+    return gx.ExpectationSuite(
+        name="output-units",
+        expectations=[
+            custom.ExpectEveryCombinationOfAtLeastKUnits(
+                column_list=list(columns.known),
+                unit=UNIT,
+                k=k,
+                meta=rule(
+                    "the rows of every combination of all columns but the confidential ones must "
+                    f"belong to at least {k} different values of {columns.unit!r}"
+                ),
+            )
         ],
     )

@@ -20,23 +20,39 @@ COUNTS_ONLY = {"result_format": "BASIC", "exclude_unexpected_values": True}
 class Finding:
     """The result of one rule of a suite.
 
-    ``rows`` counts the rows that break the rule; None if the rule is not about rows.
+    Attributes
+    ----------
+    suite, rule : str
+        The suite, and the rule in words.
+    met : bool
+        Whether it is met.
+    rows : int, optional
+        Number of rows that break it; None if the rule is not about rows.
+    detail : str
+        What was found, in words and counts; empty if ``rows`` says it all.
     """
 
     suite: str
     rule: str
     met: bool
     rows: int | None
+    detail: str = ""
 
     def __str__(self) -> str:
+        if self.detail:
+            return f"{self.rule}; {self.detail}"
         if self.rows is None:
             return self.rule
         return f"{self.rule}; {self.rows} {'row breaks' if self.rows == 1 else 'rows break'} this"
 
 
-def rule(words: str) -> dict[str, str]:
-    """Give the metadata that hold the wording of a rule in reports."""
-    return {"rule": words}
+def rule(words: str, one: str = "", several: str = "") -> dict[str, str]:
+    """Give the metadata that hold the wording of a rule in reports.
+
+    ``one`` and ``several`` end the sentence on values that break it, such as "is not" and
+    "are not", if values are counted.
+    """
+    return {"rule": words, **({"one": one, "several": several} if one else {})}
 
 
 def require(
@@ -85,7 +101,16 @@ def _run(suite: gx.ExpectationSuite, frame: pd.DataFrame) -> list[Finding]:
 
 def _finding(suite: str, result: Any) -> Finding:
     """Copy success and count only: a result may hold values."""
-    words = result.expectation_config.meta["rule"]
+    meta = result.expectation_config.meta
+    words = meta["rule"]
     if (result.exception_info or {}).get("raised_exception", True):
         raise ContractError(f"the check could not be run: {words}")
-    return Finding(suite, words, bool(result.success), result.result.get("unexpected_count"))
+    rows = result.result.get("unexpected_count")
+    values = result.result.get("unexpected_values")
+    detail = ""
+    if values and "one" in meta:
+        detail = (
+            f"{values:,} {'value' if values == 1 else 'values'} in {rows:,} "
+            f"{'record' if rows == 1 else 'records'} {meta['one' if values == 1 else 'several']}"
+        )
+    return Finding(suite, words, bool(result.success), rows, detail)

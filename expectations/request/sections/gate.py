@@ -10,21 +10,24 @@ from algorithms.errors import SpecError
 from algorithms.measures import MEASURES
 from expectations.request.fields import STRICT, Limit, Percentage
 
+MANDATORY = ("il", "dld")
+"""Measures that every release must have a ceiling for."""
+
 
 class Ceilings(BaseModel):
     """The largest values that may be published. There are no defaults: someone must choose.
 
-    Any other measure for which lower is better may be listed too; `microrelease measures` lists
-    them.
+    A spec without IL or DLD can be checked and explored, and nothing can be released by it. Any
+    other measure for which lower is better may be listed too; `microrelease measures` lists them.
     """
 
     model_config = STRICT | ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Limit] = Field(init=False)
 
-    il: Percentage = Field(title="IL")
-    """Ceiling of the information loss, in per cent."""
-    dld: Percentage = Field(title="DLD")
-    """Ceiling of the distance-linkage disclosure, in per cent."""
+    il: Percentage | None = Field(default=None, title="IL")
+    """Ceiling of the information loss, in per cent; a release needs it."""
+    dld: Percentage | None = Field(default=None, title="DLD")
+    """Ceiling of the distance-linkage disclosure, in per cent; a release needs it."""
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -33,8 +36,15 @@ class Ceilings(BaseModel):
 
     @property
     def all(self) -> dict[str, float]:
-        """Every ceiling, by the name of its measure."""
-        return {"il": self.il, "dld": self.dld, **self.__pydantic_extra__}
+        """Every ceiling that is given, by the name of its measure."""
+        own = {"il": self.il, "dld": self.dld}
+        given = {name: most for name, most in own.items() if most is not None}
+        return {**given, **self.__pydantic_extra__}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The measures without whose ceilings nothing can be released."""
+        return tuple(name for name in MANDATORY if name not in self.all)
 
 
 class Floors(BaseModel):
@@ -68,7 +78,7 @@ class GateSection(BaseModel):
 
     model_config = STRICT
 
-    ceilings: Ceilings
+    ceilings: Ceilings = Field(default_factory=Ceilings)
     """Largest IL and DLD that may be published, and the same for any other measure."""
     floors: Floors = Field(default_factory=Floors)
     """Smallest l-diversity and the like that may be published; k is a floor already."""

@@ -8,6 +8,7 @@ from algorithms.errors import SpecError
 from algorithms.masking import Plan
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from algorithms.strata import SmallStrata
 from expectations.request.fields import STRICT, GroupSize, MethodName, OrderingName
 from expectations.request.options import check_options
 
@@ -32,6 +33,9 @@ class MicroaggregationSection(BaseModel):
     the published values lose least."""
     refine: dict[str, Any] | None = None
     """Improve the groups by the search of `best`, with its options; `{}` for the defaults."""
+    small_strata: SmallStrata = "block"
+    """What happens to strata of fewer than k records: the release is blocked, they are withheld, or
+    merged along the hierarchy of a stratum."""
     each_column: bool = Field(default=False, strict=True)
     """Group each quasi-identifier on its own. This does not protect their combinations: with more
     than one of them, the gate refuses almost every table, because it is not k-anonymous."""
@@ -68,4 +72,5 @@ class MicroaggregationSection(BaseModel):
             recut=self.recut,
             refine=self.refine,
             each_column=self.each_column,
+            small_strata=self.small_strata,
         )

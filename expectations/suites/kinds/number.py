@@ -49,7 +49,9 @@ class NumberKind:
         """Read numbers; averages are published with the decimals of the source by default."""
         if attribute.whole:
             return attribute, to_integers(column)
-        places = places_of(column) if attribute.places is None else attribute.places
+        places = attribute.places
+        if places is None and not attribute.all_digits:
+            places = places_of(column)
         return replace(attribute, places=places), to_floats(column)
 
     def output_rules(self, attribute: Number) -> "Iterator[Expectation]":
