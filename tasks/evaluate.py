@@ -6,18 +6,16 @@ from algorithms import evaluation
 from algorithms.comparison import Comparison
 from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
-from algorithms.table import Table
 from expectations.request.spec import ReleaseSpec
 from tasks.stage import stage
 
 
 @stage(name="evaluate")
 def evaluate(
-    original: Table,
     masked: Masked,
     spec: ReleaseSpec,
     measures: Collection[str] | None = None,
 ) -> Evaluation:
     """Compare the rounded values that would be published with the originals."""
-    files = Comparison(original, masked)
+    files = Comparison(masked)
     return evaluation.evaluate(files, measures, spec.evaluation.model_dump())

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from algorithms.errors import ContractError
 from algorithms.masked import Masked
-from algorithms.table import Table
 from expectations.digest import digest_of
 from expectations.gate import Approval, Verdicts
 from expectations.request.spec import ReleaseSpec
@@ -22,13 +21,18 @@ class Judgement:
 
 
 @stage(name="judge")
-def judge(original: Table, masked: Masked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
+def judge(masked: Masked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
     """Refuse a table that fails a limit; then check it against the output suite."""
-    from expectations.suites.output_suite import output_suite
+    from expectations.suites.output_suite import UNIT, output_suite, unit_suite
 
-    frame = frame_of(arrow_of(masked.published, spec.columns.published))
+    frame = frame_of(arrow_of(masked.published, spec.columns))
     approval = Approval(verdicts, digest_of(frame))
-    carried = frame_of(arrow_of(original, spec.columns.untouched))
+    original = masked.original
+    carried = frame_of(arrow_of(original, spec.columns, spec.columns.untouched))
     digests = {name: digest_of(carried[[name]]) for name in carried.columns}
-    findings = require(output_suite(spec, original, digests), frame, ContractError)
+    withheld = 0 if masked.withheld is None else len(masked.withheld)
+    suite = output_suite(spec, original, withheld, digests)
+    findings = require(suite, frame, ContractError)
+    if original.units is not None:
+        findings += require(unit_suite(spec), frame.assign(**{UNIT: original.units}), ContractError)
     return Judgement(approval, findings)

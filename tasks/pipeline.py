@@ -5,6 +5,7 @@ from typing import Any
 
 from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
+from algorithms.strata import Settled
 from algorithms.table import Table
 from expectations.request.spec import ReleaseSpec
 from tasks.evaluate import evaluate
@@ -43,10 +44,10 @@ def mask_and_measure(
     measures : collection of str, optional
         Measures to compute; by default all that apply.
     """
-    plan = spec.microaggregation.plan
-    call(standardise, table)
-    paths = call(order, table, plan)
-    groupings = call(microaggregate, table, plan, paths)
-    masked: Masked = call(round_integers, table, groupings)
-    evaluation: Evaluation = call(evaluate, table, masked, spec, measures)
+    plan = spec.plan
+    settled: Settled = call(standardise, table, plan)
+    paths = call(order, settled.table, plan)
+    groupings = call(microaggregate, settled.table, plan, paths)
+    masked: Masked = call(round_integers, settled, plan, groupings)
+    evaluation: Evaluation = call(evaluate, masked, spec, measures)
     return masked, evaluation

@@ -4,11 +4,10 @@ from algorithms import profile as profiles
 from algorithms.comparison import Comparison
 from algorithms.masked import Masked
 from algorithms.profile import Profile
-from algorithms.table import Table
 from tasks.stage import stage
 
 
 @stage(name="profile")
-def profile(original: Table, masked: Masked) -> Profile:
+def profile(masked: Masked) -> Profile:
     """Reduce both tables to averages over at least k records; a report may draw nothing else."""
-    return profiles.profile(Comparison(original, masked))
+    return profiles.profile(Comparison(masked))

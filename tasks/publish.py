@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.errors import ContractError, IntegrityError, RejectedError, StorageError
+from algorithms.masked import Masked
 from algorithms.profile import Profile
-from algorithms.table import Table
 from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.manifest import PublicFacts, Record, ReviewFacts, SealedSpec
@@ -88,7 +88,7 @@ def begin(spec: ReleaseSpec, started_by: str) -> Running:
 
 @stage(name="publish", retries=2)
 def publish(
-    masked: Table,
+    masked: Masked,
     approval: Approval,
     spec: ReleaseSpec,
     record: Record,
@@ -109,7 +109,7 @@ def publish(
 
 @stage(name="seal", retries=2)
 def seal(
-    masked: Table,
+    masked: Masked,
     approval: Approval,
     spec: ReleaseSpec,
     record: Record,
@@ -197,11 +197,18 @@ def _desk(register: Register, root: Folder, record: Record, release: ReleaseSect
     return _Desk(register, root, attempt)
 
 
-def _check_approved(masked: Table, approval: Approval, spec: ReleaseSpec) -> None:
-    if digest_of(frame_of(arrow_of(masked, spec.columns.published))) != approval.digest:
+def _check_approved(masked: Masked, approval: Approval, spec: ReleaseSpec) -> None:
+    if digest_of(frame_of(arrow_of(masked.published, spec.columns))) != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
-    if (approval.verdicts.gate, approval.verdicts.k) != (spec.gate, spec.microaggregation.k):
-        raise ContractError("an approval must be for the gate and the k of the spec; got another")
+    judged = approval.verdicts
+    if (judged.gate, judged.k, judged.columns) != (
+        spec.gate,
+        spec.microaggregation.k,
+        spec.columns,
+    ):
+        raise ContractError(
+            "an approval must be for the gate, the k and the columns of the spec; got another"
+        )
 
 
 def _appear(

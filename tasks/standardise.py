@@ -1,10 +1,13 @@
-"""Standardises the key columns."""
+"""Standardises the key columns, and deals with small strata."""
 
-from algorithms.table import Embedding, Table
+from algorithms.masking import Plan
+from algorithms.strata import Settled, settle
+from algorithms.table import Table
 from tasks.stage import stage
 
 
 @stage(name="standardise")
-def standardise(table: Table) -> Embedding:
-    """Compute the standardised coordinates of all key columns; the table caches them."""
-    return table.embedding
+def standardise(table: Table, plan: Plan) -> Settled:
+    """Compute the coordinates of all key columns, which the table caches; then settle strata."""
+    _ = table.embedding
+    return settle(table, plan.k, plan.small_strata)

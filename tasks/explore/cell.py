@@ -1,11 +1,13 @@
 """One choice of method, path and k, with its measures."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from algorithms.errors import SpecError
 from algorithms.evaluation import Evaluation
+from algorithms.local_search.search import default_iterations
+from algorithms.masked import Masked
+from algorithms.masking import BUDGET_OPTIONS
 from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
@@ -16,13 +18,14 @@ from expectations.request.spec import ReleaseSpec
 from tasks.pipeline import mask_and_measure, plainly
 
 SHOWN = (
-    "il", "rounding", "il_bound", "il_over_bound", "k", "dld", "within_records",
-    "reidentified_best",
+    "il", "rounding", "il_bound", "il_over_bound", "category_error", "k", "linked_known",
+    "unique_with_one", "one_value", "dld", "within_records", "reidentified_best", "l_distinct",
 )  # fmt: skip
-"""Measures that every map shows."""
+"""Measures that every map shows, if they apply."""
 
-REASONS = 3
-"""Number of reasons that a recommendation gives for choices that were not measured."""
+FULL_SECONDS = 60.0
+"""Time limit of a choice from which on a search gets all iterations of a release without a budget:
+they take some ten seconds, and up to three times as many on a slow machine."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class Cell:
     below : bool
         Whether its k is smaller than that of the spec: such a choice is shown but never
         recommended.
+    iterations : int, optional
+        Iterations of its search; None if it did not search.
+    shortened : bool
+        Whether its search got fewer iterations than a release without a budget would spend, so that
+        it fits the time limit.
     seconds : float
         Seconds that grouping and measuring took.
     fault : str
@@ -50,6 +58,8 @@ class Cell:
     evaluation: Evaluation | None = None
     verdicts: tuple[Verdict, ...] = field(default=())
     below: bool = False
+    iterations: int | None = None
+    shortened: bool = False
     seconds: float = 0.0
     fault: str = ""
 
@@ -70,9 +80,18 @@ class Cell:
         """The choice in one line."""
         return f"{self.family}, k = {self.choice.k}"
 
+    @property
+    def released(self) -> MicroaggregationSection:
+        """The choice as a release may use it: a search has a budget of iterations, not seconds."""
+        if self.iterations is None:
+            return self.choice
+        own = {name: value for name, value in self.choice.options.items() if name != "seconds"}
+        return self.choice.model_copy(update={"options": own | {"iterations": self.iterations}})
+
     def measure(self, name: str) -> float:
-        """Give a measure; NaN if the choice was not measured."""
-        return float("nan") if self.evaluation is None else self.evaluation.measures[name]
+        """Give a measure; NaN if it does not apply, or if the choice was not measured."""
+        measures = {} if self.evaluation is None else self.evaluation.measures
+        return measures.get(name, float("nan"))
 
 
 def choices(
@@ -101,9 +120,42 @@ def choices(
                         options=how.options if method == how.method else {},
                         # a spec without a path has no options of one
                         ordering_options=how.ordering_options if path == how.ordering else {},
+                        small_strata=how.small_strata,
                     )
                 )
     return sections
+
+
+def fitted(
+    choice: MicroaggregationSection, spec: ReleaseSpec, records: int, seconds: float
+) -> MicroaggregationSection:
+    """Give a search without a budget as many iterations as fit a time limit, on most machines.
+
+    Counted in iterations, a search finds the same groups in an exploration and in a release.
+    """
+    if not is_unlimited(choice, spec):
+        return choice
+    share = min(seconds / FULL_SECONDS, 1.0)
+    return _with_iterations(choice, int(share * default_iterations(records, choice.k)))
+
+
+def shorter(choice: MicroaggregationSection) -> list[MicroaggregationSection]:
+    """Give a search a tenth of its iterations; then its descent only, which needs none."""
+    tenth = choice.options.get("iterations", 0) // 10
+    return [_with_iterations(choice, iterations) for iterations in sorted({tenth, 0}, reverse=True)]
+
+
+def is_unlimited(choice: MicroaggregationSection, spec: ReleaseSpec) -> bool:
+    """Check whether a choice is a search for which the spec gives no budget."""
+    own = spec.microaggregation
+    budget = own.options if choice.method == own.method else {}
+    searches = METHODS[choice.method].searches
+    return searches and not any(budget.get(name) is not None for name in BUDGET_OPTIONS)
+
+
+def _with_iterations(choice: MicroaggregationSection, iterations: int) -> MicroaggregationSection:
+    options = {**choice.options, "iterations": iterations}
+    return choice.model_copy(update={"options": options})
 
 
 def measures_of(spec: ReleaseSpec) -> tuple[str, ...]:
@@ -116,9 +168,25 @@ def try_choice(table: Table, spec: ReleaseSpec, choice: MicroaggregationSection)
     """Group, round and measure a table as a release would, and compare it with the limits."""
     changed = spec.model_copy(update={"microaggregation": choice})
     least = spec.microaggregation.k
-    _, evaluation = mask_and_measure(table, changed, plainly, measures_of(spec))
-    verdicts = Verdicts(evaluation, spec.gate, max(choice.k, least))
-    return Cell(choice, evaluation, verdicts.each, below=choice.k < least)
+    masked, evaluation = mask_and_measure(table, changed, plainly, measures_of(spec))
+    verdicts = Verdicts(evaluation, spec.gate, max(choice.k, least), spec.columns)
+    iterations = _iterations(masked)
+    return Cell(
+        choice,
+        evaluation,
+        verdicts.each,
+        below=choice.k < least,
+        iterations=iterations,
+        shortened=iterations is not None
+        and is_unlimited(choice, spec)
+        and iterations < default_iterations(len(table), choice.k),
+    )
+
+
+def _iterations(masked: Masked) -> int | None:
+    """Add up the iterations of all searches; None if there was none."""
+    counts = [each.iterations for each in masked.groupings if each.iterations is not None]
+    return sum(counts) if counts else None
 
 
 def best(cells: Sequence[Cell]) -> Cell | None:
@@ -139,77 +207,6 @@ def front(cells: Sequence[Cell]) -> list[Cell]:
         if not undominated or cell.measure("dld") < undominated[-1].measure("dld"):
             undominated.append(cell)
     return undominated
-
-
-def recommendation(cells: Sequence[Cell], spec: ReleaseSpec) -> str:
-    """Recommend a choice, with reasons."""
-    measured = [cell for cell in cells if cell.evaluation is not None]
-    sentences = [_choice(measured, spec) if measured else "No choice could be measured."]
-    return " ".join([*sentences, *_unmeasured(cells)])
-
-
-def _choice(measured: Sequence[Cell], spec: ReleaseSpec) -> str:
-    chosen = best(measured)
-    if chosen is None:
-        return _none_admissible(measured, spec)
-    admissible = [cell for cell in measured if cell.admissible]
-    il, dld = chosen.measure("il"), chosen.measure("dld")
-    words = (
-        f"Use {chosen.name}: it has the lowest IL ({il:.2f} %, with DLD {dld:.2f} %) of all "
-        f"choices that meet the limits ({len(admissible)} of {len(measured)} measured)."
-    )
-    runner_up = best([cell for cell in admissible if cell.family != chosen.family])
-    if runner_up is not None:
-        words += f" The next best is {runner_up.name}, with IL {runner_up.measure('il'):.2f} %."
-    bound = chosen.evaluation.measures.get("il_bound") if chosen.evaluation else None
-    if bound:
-        words += (
-            f" No method could lose less than {bound:.2f} % at k = {chosen.choice.k}, so this is "
-            f"at most {il / bound:.2f} times the optimum."
-        )
-    current = next((cell for cell in measured if cell.choice == spec.microaggregation), None)
-    if current is not None and current != chosen:
-        words += f" The spec now uses {current.name}, with IL {current.measure('il'):.2f} %."
-    return words
-
-
-def _none_admissible(measured: Sequence[Cell], spec: ReleaseSpec) -> str:
-    """Name the choice that comes closest to the limits, and the limits that it misses."""
-
-    def excess(cell: Cell) -> tuple[int, float]:
-        failed = [verdict for verdict in cell.verdicts if not verdict.passed]
-        return len(failed), sum(abs(v.value - v.limit) / (abs(v.limit) or 1.0) for v in failed)
-
-    candidates = [cell for cell in measured if not cell.below]
-    if not candidates:
-        return (
-            f"No choice with at least the k of the spec was measured: try k = "
-            f"{spec.microaggregation.k} or larger. A smaller k is never recommended."
-        )
-    closest = min(candidates, key=excess)
-    misses = "; ".join(
-        f"{verdict.title} is {verdict.shown_value} but must be {verdict.shown_limit}"
-        for verdict in closest.verdicts
-        if not verdict.passed
-    )
-    return (
-        f"No choice meets all limits ({len(candidates)} measured). The closest is {closest.name}: "
-        f"{misses}. Try other values of k, or have the limits reviewed."
-    )
-
-
-def _unmeasured(cells: Sequence[Cell]) -> Iterator[str]:
-    """Count the choices that were not measured, with the most frequent reasons."""
-    faults = Counter(cell.fault for cell in cells if cell.evaluation is None)
-    if faults:
-        common = faults.most_common(REASONS)
-        reasons = [f"{fault} ({count})" for fault, count in common]
-        others = faults.total() - sum(count for _, count in common)
-        reasons += [f"other reasons ({others})"] if others else []
-        yield (
-            f"Caution: {faults.total()} of {len(cells)} choices were not measured and may be "
-            f"better. Reasons: {'; '.join(reasons)}."
-        )
 
 
 def timed(cell: Cell, seconds: float) -> Cell:

@@ -3,19 +3,37 @@
 from collections.abc import Mapping, Sequence
 
 from algorithms.measures import MEASURES
+from expectations.concerns import Concern, concerns
+from expectations.request.limits import limits_in_words
 from expectations.request.spec import ReleaseSpec
-from tasks.explore.cell import Cell, best, front, recommendation
+from tasks.explore.cell import Cell, best, front
+from tasks.explore.proposal import propose
+from tasks.explore.recommendation import (
+    measures_not_computed,
+    methods_not_tried,
+    orderings_not_tried,
+    recommendation,
+)
+from tasks.explore.source import SourceFacts
 from tasks.explore.table import measured_names
-from tasks.reporting.page import render
+from tasks.reporting.page import MOST_CONCERNS, render
 from tasks.reporting.pictures import Svg
 
-MAIN = ("il", "rounding", "dld", "within_records", "reidentified_best", "il_over_bound")
-"""Measures in the first table; the second table has all measures."""
+MAIN = ("il", "il_over_bound", "category_error", "dld", "linked_known", "one_value")
+"""Measures in the first table, if they apply; the second table has all that were computed."""
 
 
-def map_page(cells: Sequence[Cell], spec: ReleaseSpec, pictures: Mapping[str, Svg]) -> str:
+def map_page(
+    cells: Sequence[Cell],
+    spec: ReleaseSpec,
+    pictures: Mapping[str, Svg],
+    source: SourceFacts | None = None,
+) -> str:
     """Write the page with the recommendation, the map and the tables."""
     recommended = best(cells)
+    proposal = propose(cells, spec)
+    measured = measured_names(cells)
+    source = source or SourceFacts()
     return render(
         "map.html",
         spec=spec,
@@ -23,12 +41,22 @@ def map_page(cells: Sequence[Cell], spec: ReleaseSpec, pictures: Mapping[str, Sv
         measured=[cell for cell in cells if cell.evaluation is not None],
         recommended=recommended,
         recommendation=recommendation(cells, spec),
-        warnings=_chosen(spec, recommended).warnings,
+        source=source,
+        warnings=(*_chosen(spec, recommended).warnings, *source.warnings),
         pictures=pictures,
         shortlist=_shortlist(cells),
-        main_measures={name: MEASURES[name] for name in MAIN},
-        all_measures={name: MEASURES[name] for name in measured_names(cells)},
-        limits=_limits(spec),
+        main_measures={name: MEASURES[name] for name in MAIN if name in measured},
+        all_measures={name: MEASURES[name] for name in measured},
+        limits=limits_in_words(spec.gate, spec.microaggregation.k),
+        proposal=proposal,
+        snippet="" if proposal is None else proposal.snippet(spec),
+        concerns=_concerns(spec, recommended),
+        left_out={
+            "Methods not tried": methods_not_tried(cells),
+            "Orderings not tried": orderings_not_tried(cells),
+            "Measures not computed": measures_not_computed(cells),
+        },
+        shortened=[cell for cell in cells if cell.shortened],
     )
 
 
@@ -49,9 +77,10 @@ def _shortlist(cells: Sequence[Cell]) -> list[tuple[Cell, bool]]:
     )
 
 
-def _limits(spec: ReleaseSpec) -> list[str]:
-    return [
-        f"k at least {spec.microaggregation.k}",
-        *(f"{MEASURES[n].title} at most {most:g}" for n, most in spec.gate.ceilings.all.items()),
-        *(f"{MEASURES[n].title} at least {least:g}" for n, least in spec.gate.floors.all.items()),
-    ]
+def _concerns(spec: ReleaseSpec, recommended: Cell | None) -> tuple[Concern, ...]:
+    """Rank the measures of the recommended choice that give cause for concern."""
+    if recommended is None or recommended.evaluation is None:
+        return ()
+    limits = {**spec.gate.ceilings.all, **spec.gate.floors.all}
+    ranked = concerns(recommended.evaluation.measures, recommended.choice.k, limits)
+    return tuple(concern for concern in ranked if concern.level != "low")[:MOST_CONCERNS]

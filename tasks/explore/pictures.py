@@ -40,25 +40,8 @@ def risk_utility_map(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
         label="front: no choice is better in both",
     )
     ceilings = spec.gate.ceilings
-    axes.add_patch(
-        Rectangle(
-            (0.0, 0.0),
-            ceilings.il,
-            ceilings.dld,
-            fill=False,
-            edgecolor=INK,
-            linewidth=1.2,
-            zorder=1,
-        )
-    )
-    axes.annotate(
-        "within the ceilings",
-        (0.0, ceilings.dld),
-        xytext=(4, 4),
-        textcoords="offset points",
-        color=INK,
-        fontsize=8.5,
-    )
+    if ceilings.il is not None and ceilings.dld is not None:
+        _box(axes, ceilings.il, ceilings.dld)
     bound = _bounds(cells).get(spec.microaggregation.k)
     if bound is not None:
         axes.axvline(bound, color=INK, linewidth=1.0, linestyle="--", zorder=1)
@@ -87,8 +70,8 @@ def risk_utility_map(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
         )
     measured = [cell for cell in cells if cell.evaluation is not None]
     near = [cell for cell in measured if cell.family in named] or measured
-    axes.set_xlim(0.0, ROOM * max([ceilings.il, *(cell.measure("il") for cell in near)]))
-    axes.set_ylim(0.0, ROOM * max([ceilings.dld, *(cell.measure("dld") for cell in near)]))
+    axes.set_xlim(0.0, _end(ceilings.il, [cell.measure("il") for cell in near]))
+    axes.set_ylim(0.0, _end(ceilings.dld, [cell.measure("dld") for cell in near]))
     _label(axes, sorted(near, key=lambda cell: cell.measure("il")), named)
     axes.set_xlabel("IL: information lost, %")
     axes.set_ylabel("DLD: records linked, %")
@@ -113,24 +96,48 @@ def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
         linestyle="--",
         label="lower bound of any method",
     )
-    axes.axhline(spec.gate.ceilings.il, color=INK, linewidth=1.2)
+    ceiling = spec.gate.ceilings.il
+    if ceiling is not None:
+        axes.axhline(ceiling, color=INK, linewidth=1.2)
+        axes.annotate(
+            "ceiling",
+            (0.0, ceiling),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 4),
+            textcoords="offset points",
+            color=INK,
+            fontsize=8.5,
+        )
+    measured = [cell for cell in cells if cell.evaluation is not None]
+    near = [cell for cell in measured if cell.family in named] or measured
+    axes.set_ylim(0.0, _end(ceiling, [cell.measure("il") for cell in near]))
+    # around a single k, matplotlib would leave no whole number on the axis
+    ks = [cell.choice.k for cell in measured] or [spec.microaggregation.k]
+    axes.set_xlim(min(ks) - 0.5, max(ks) + 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.set_xlabel("k: smallest number of records in a group")
+    axes.set_ylabel("IL: information lost, %")
+    drawing.legend(loc="outside right center")
+    return drawing
+
+
+def _box(axes: Axes, il: float, dld: float) -> None:
+    """Draw the ceilings."""
+    corner = Rectangle((0.0, 0.0), il, dld, fill=False, edgecolor=INK, linewidth=1.2, zorder=1)
+    axes.add_patch(corner)
     axes.annotate(
-        "ceiling",
-        (0.0, spec.gate.ceilings.il),
-        xycoords=("axes fraction", "data"),
+        "within the ceilings",
+        (0.0, dld),
         xytext=(4, 4),
         textcoords="offset points",
         color=INK,
         fontsize=8.5,
     )
-    measured = [cell for cell in cells if cell.evaluation is not None]
-    near = [cell for cell in measured if cell.family in named] or measured
-    axes.set_ylim(0.0, ROOM * max([spec.gate.ceilings.il, *(cell.measure("il") for cell in near)]))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("k: smallest number of records in a group")
-    axes.set_ylabel("IL: information lost, %")
-    drawing.legend(loc="outside right center")
-    return drawing
+
+
+def _end(ceiling: float | None, values: Sequence[float]) -> float:
+    """Leave room beyond the ceiling and all values; an axis of zeros only still has a length."""
+    return ROOM * (max([ceiling or 0.0, *values]) or 1.0)
 
 
 def _families(cells: Sequence[Cell]) -> dict[str, list[Cell]]:

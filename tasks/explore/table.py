@@ -8,7 +8,7 @@ from typing import Any
 from algorithms.measures import MEASURES
 from tasks.explore.cell import Cell, front
 
-HEADINGS = ("method", "ordering", "k", "admissible", "on_front", "seconds", "fault")
+HEADINGS = ("method", "ordering", "k", "admissible", "on_front", "seconds", "iterations", "fault")
 
 
 def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -22,6 +22,7 @@ def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
             "admissible": cell.admissible,
             "on_front": id(cell) in on_front,
             "seconds": round(cell.seconds, 3),
+            "iterations": "" if cell.iterations is None else cell.iterations,
             "fault": cell.fault,
             **{
                 heading: cell.evaluation.measures.get(name, "") if cell.evaluation else ""

@@ -17,7 +17,7 @@ from algorithms.orderings import ORDERINGS
 from algorithms.table import Table
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec import ReleaseSpec
-from tasks.explore.cell import Cell, timed, try_choice
+from tasks.explore.cell import Cell, is_unlimited, shorter, timed, try_choice
 from tasks.stage import guarded
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -33,7 +33,8 @@ class Workers:
 
     A choice that takes longer than ``seconds``, not counting the compilation of kernels, is
     abandoned: kernels cannot be interrupted, but a process can be stopped. A new process replaces
-    it.
+    it. A search without a budget is then tried again with fewer iterations, so that the map has a
+    point for it.
     """
 
     def __init__(self, task: Task, count: int, seconds: float) -> None:
@@ -47,12 +48,29 @@ class Workers:
 
     def run(self, choice: MicroaggregationSection) -> Cell:
         """Try a choice on the next process that is idle."""
+        cell = self._tried(choice)
+        _, spec = self._task
+        if cell.fault == self._too_slow and is_unlimited(choice, spec):
+            again = (self._tried(each) for each in shorter(choice))
+            return next((each for each in again if not each.fault), cell)
+        return cell
+
+    def close(self) -> None:
+        """Stop all processes."""
+        for worker in list(self._all):
+            self._stop(worker)
+
+    @property
+    def _too_slow(self) -> str:
+        return f"it took longer than {self._seconds:g} seconds"
+
+    def _tried(self, choice: MicroaggregationSection) -> Cell:
         worker = self._idle.get()
         started = time.monotonic()
         try:
             cell = worker.try_choice(choice, self._seconds)
         except TimeoutError:
-            fault = f"it took longer than {self._seconds:g} seconds"
+            fault = self._too_slow
         except (EOFError, OSError):
             fault = "its process ended early, perhaps because memory ran out"
         else:
@@ -61,11 +79,6 @@ class Workers:
         self._stop(worker)
         self._start()
         return Cell(choice, seconds=time.monotonic() - started, fault=fault)
-
-    def close(self) -> None:
-        """Stop all processes."""
-        for worker in list(self._all):
-            self._stop(worker)
 
     def _start(self) -> None:
         worker = _Worker(self._task)

@@ -5,6 +5,7 @@ from machine to machine; for that reason the one picture is made of table cells.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,15 +13,15 @@ import pyarrow as pa
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.references import PAPERS
-from expectations.published.claims import Claims
+from expectations.published.claims import KNOWN_SINCE, UNITS, Claims, Kind
 from expectations.published.verifier import CSV, PACKAGE, PARQUET, field_type
-from tasks.reporting.page import render
+from tasks.reporting.page import in_words, render
 from tasks.reporting.sizes import size_ranges
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Published figures of one averaged column, in its own unit."""
+    """Published figures of one masked column, in its own unit."""
 
     mean: float
     deviation: float
@@ -37,31 +38,38 @@ class Facts:
     sizes : dict of int to int
         How many groups there are of each size.
     moments : dict of str to Moments
-        Figures of each averaged column.
+        Figures of each masked column of numbers.
     """
 
     sizes: dict[int, int]
     moments: dict[str, Moments]
 
 
-def facts_of(table: pa.Table, keys: list[str]) -> Facts:
+def facts_of(table: pa.Table, claims: Claims) -> Facts:
     """Compute the figures of a published table by exact sums, the same on every machine."""
+    known = list(claims.known)
     # under names of our own: a column may be called as the count is
-    numbered = table.select(keys).rename_columns([str(i) for i in range(len(keys))])
+    numbered = table.select(known).rename_columns([str(i) for i in range(len(known))])
     groups = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])
     counts = groups["count_all"].to_pylist()
     sizes = {size: counts.count(size) for size in sorted(set(counts))}
     moments = {
-        key: _moments(groups[str(i)].to_pylist(), counts)
-        for i, key in enumerate(keys)
-        if field_type(table.schema.field(key).type) in ("integer", "number")
+        key: moments
+        for i, key in enumerate(known)
+        if key in claims.quasi_identifiers
+        and field_type(table.schema.field(key).type) in ("integer", "number")
+        and (moments := _moments(groups[str(i)].to_pylist(), counts)) is not None
     }
     return Facts(sizes, moments)
 
 
-def _moments(values: list[float], counts: list[int]) -> Moments:
+def _moments(values: list[float | None], counts: list[int]) -> Moments | None:
+    """Compute the figures of a column; None if it has fewer than two values."""
+    there = [(float(v), n) for v, n in zip(values, counts, strict=True) if v is not None]
+    numbers, counts = [v for v, _ in there], [n for _, n in there]
     total = sum(counts)
-    numbers = [float(value) for value in values]
+    if total < 2:
+        return None
     # from the smallest on: sums of large numbers overflow
     least = min(numbers)
     mean = least + math.fsum(n * (v - least) for n, v in zip(counts, numbers, strict=True)) / total
@@ -83,6 +91,10 @@ def methodology(claims: Claims, facts: Facts) -> str:
         "methodology.html",
         claims=claims,
         columns=_columns(claims),
+        promise=promise(claims),
+        secrets=secrets(claims),
+        lines=_kinds_in_words(claims, LINES),
+        labelled=_kinds_in_words(claims, LABELLED),
         moments=facts.moments,
         sizes=size_ranges(facts.sizes),
         methods=METHODS,
@@ -94,7 +106,64 @@ def methodology(claims: Claims, facts: Facts) -> str:
 
 def readme(claims: Claims) -> str:
     """Write ``README.md``, the short form of the page."""
-    return render("readme.md", claims=claims, columns=_columns(claims))
+    return render(
+        "readme.md",
+        claims=claims,
+        columns=_columns(claims),
+        promise=promise(claims),
+        secrets=secrets(claims),
+        lines=_kinds_in_words(claims, LINES),
+        labelled=_kinds_in_words(claims, LABELLED),
+    )
+
+
+def promise(claims: Claims) -> str:
+    """State what k guarantees, in one sentence with its numbers."""
+    if claims.counts == UNITS:
+        who = f"records of at least {claims.k} different persons, households or companies"
+    else:
+        who = f"at least {claims.k} records"
+    if claims.format < KNOWN_SINCE:
+        return f"every combination of values in the averaged columns occurs in {who}"
+    names = in_words(claims.known)
+    gaps = "; a missing value counts as a value" if _may_be_missing(claims) else ""
+    return f"every combination of values in {names} occurs in {who}{gaps}"
+
+
+def _may_be_missing(claims: Claims) -> bool:
+    return any(kind.missing for kind in claims.kinds.values()) or bool(claims.of_role("other"))
+
+
+def secrets(claims: Claims) -> str:
+    """Say what attackers are held not to know, and what follows if they know it all the same."""
+    count = len(claims.of_role("confidential"))
+    if not count:
+        return ""
+    held = f"The publisher holds that attackers do not know {'it' if count == 1 else 'them'}. "
+    unique = [claims.measures.get(name) for name in ("unique_with_one", "unique_with_all")]
+    one, several = (None if share is None else f"{share:.2f} %" for share in unique)
+    if one is None or several is None:
+        return f"{held}An attacker who does may tell the records of a group apart."
+    if count == 1:
+        return f"{held}To an attacker who does, {one} of the records are unique."
+    return (
+        f"{held}To an attacker who knows one of these columns all the same, up to {one} of "
+        f"the records are unique; to one who knows all of them, {several}."
+    )
+
+
+LINES = {"number": "numbers", "date": "dates", "ordered": "levels"}
+"""Kinds of columns that lie on a line, in words."""
+
+LABELLED = {"category": "labels", "hierarchy": "codes"}
+"""Kinds of columns that hold labels, in words."""
+
+
+def _kinds_in_words(claims: Claims, words: Mapping[str, str]) -> str:
+    """Name those of some kinds of columns that a release has; empty if it has none."""
+    kinds = {kind.kind for kind in claims.kinds.values()}
+    there = [word for kind, word in words.items() if kind in kinds]
+    return f"columns of {in_words(there)}" if there else ""
 
 
 def _columns(claims: Claims) -> list[tuple[str, str, str]]:
@@ -102,13 +171,50 @@ def _columns(claims: Claims) -> list[tuple[str, str, str]]:
     return [(name, kind, _treatment(name, claims)) for name, kind in claims.types.items()]
 
 
+AS_COLLECTED = {
+    "stratum": "as collected; all records of a group share it",
+    "weight": "averaged over the group",
+    "confidential": "as collected",
+    "other": "as collected; counted into k",
+}
+RULES = {
+    "mode": "the most frequent label of the group",
+    "majority": "the label of more than half of the group, otherwise *",
+    "calibrated": "one label per group, chosen so that the totals of labels hardly change",
+    "nearest": "the code, or group of codes, of more than half of the group",
+    "leaf": "the code nearest to those of the group",
+    "common": "the narrowest group of codes that holds all codes of the group",
+}
+MISSING = {
+    "state": "missing where that is nearest to the records of the group",
+    "blank": "missing if it is missing for any record of the group",
+    "fill": "missing only if it is missing for all records of the group",
+    "apart": "missing exactly where it was missing: such records have groups of their own",
+}
+
+
 def _treatment(column: str, claims: Claims) -> str:
     """Describe the treatment of a column in a few words."""
-    if column not in claims.quasi_identifiers:
-        return "as collected"
-    if column in claims.integers:
+    role = claims.roles[column]
+    if column not in claims.kinds:
+        if role == "stratum" and claims.small_strata == "merge":
+            return f"{AS_COLLECTED[role]}; small strata are merged into wider ones"
+        # format 2 counted no other column into k
+        return "as collected" if claims.format < KNOWN_SINCE else AS_COLLECTED[role]
+    kind = claims.kinds[column]
+    return "; ".join(filter(None, (_representative(kind), MISSING.get(kind.missing))))
+
+
+def _representative(kind: Kind) -> str:
+    """Describe what a group publishes of a column."""
+    if kind.published:
+        return RULES[kind.published]
+    if kind.kind == "ordered":
+        return "the level nearest to the average of the group"
+    if kind.kind == "date":
+        return f"averaged, rounded to {kind.unit}s"
+    if kind.whole:
         return "averaged, rounded to whole numbers"
-    places = claims.decimals.get(column)
-    if places is None:
+    if kind.places is None:
         return "averaged"
-    return f"averaged, rounded to {places} decimal{'' if places == 1 else 's'}"
+    return f"averaged, rounded to {kind.places} decimal{'' if kind.places == 1 else 's'}"

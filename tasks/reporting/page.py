@@ -1,11 +1,18 @@
 """Pages from templates; each page is one file that holds all it needs."""
 
 import re
+import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 MINUS = "\N{MINUS SIGN}"
+LINE = 100
+"""Characters in a line of plain text."""
+
+MOST_CONCERNS = 8
+"""The most measures that a page lists as those to look at first."""
 
 
 def anchor(heading: str) -> str:
@@ -40,6 +47,42 @@ def signed(value: float) -> str:
     """
     text = f"{value:+.4f}"
     return "0.0000" if float(text) == 0.0 else text.replace("-", MINUS)
+
+
+def counted(change: int) -> str:
+    """Write the change of a count; no change has no sign.
+
+    Examples
+    --------
+    >>> counted(1234), counted(0)
+    ('+1,234', '0')
+    """
+    return f"{change:+,}".replace("-", MINUS) if change else "0"
+
+
+def in_words(names: Iterable[str]) -> str:
+    """List names in a sentence.
+
+    Examples
+    --------
+    >>> in_words(["age", "sex", "income"]), in_words(["age"])
+    ('age, sex and income', 'age')
+    """
+    *first, last = [*names] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def paragraph(text: str) -> str:
+    r"""Break a paragraph of plain text into lines, between words but not before a per cent sign.
+
+    Examples
+    --------
+    >>> paragraph("one\n two")
+    'one two\n'
+    """
+    words = " ".join(text.split()).replace(" %", "\0%")
+    lines = textwrap.wrap(words, LINE, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ") + "\n"
 
 
 def six_digits(value: float) -> str:
@@ -86,10 +129,14 @@ TEMPLATES = Environment(
 TEMPLATES.filters |= {
     "anchor": anchor,
     "capitalised": capitalised,
+    "counted": counted,
     "file_uri": file_uri,
+    "in_words": in_words,
+    "paragraph": paragraph,
     "signed": signed,
     "six_digits": six_digits,
     "thousands": thousands,
+    "zip": zip,
 }
 
 

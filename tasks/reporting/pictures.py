@@ -15,7 +15,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from algorithms.profile import ColumnProfile, Profile
+from algorithms.profile import ColumnProfile, LabelProfile, Profile
 from algorithms.types import Matrix
 from tasks.reporting.page import MINUS
 
@@ -65,6 +65,7 @@ STYLE: dict[str, Any] = {
     "savefig.facecolor": "none",
     "svg.fonttype": "none",
     "text.color": INK,
+    "text.parse_math": False,
     "xtick.color": MUTED,
     "xtick.labelcolor": INK,
     "xtick.labelsize": 9,
@@ -82,6 +83,15 @@ LARGER = 1.4
 
 MOST_NUMBERS = 12
 """Columns of a matrix up to which its cells carry their numbers."""
+
+STEPS = (1, 2, 5, 10)
+"""Steps between numbers on a linear axis, times a power of ten: levels get whole numbers."""
+
+MOST_BARS = 12
+"""Labels of a column whose totals are drawn."""
+
+LONGEST_LABEL = 28
+"""Characters of a label that are drawn."""
 
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """Characters that a column name may contain and XML may not."""
@@ -214,7 +224,7 @@ def _show_values(axes: Axes, which: str, column: ColumnProfile) -> None:
     if column.stretch is None:
         margin = 0.02 * (high - low)
         limits = (low - margin, high + margin)
-        axis.set_major_locator(MaxNLocator(4))
+        axis.set_major_locator(MaxNLocator(4, steps=STEPS))
     else:
         limits = (low, high)
         stretch: Any = axes.set_xscale if which == "x" else axes.set_yscale
@@ -274,6 +284,34 @@ def quantiles(column: ColumnProfile) -> Figure:
 
 
 @style()
+def totals(column: LabelProfile) -> Figure:
+    """Draw the totals of the most frequent labels; an original total below k has no bar."""
+    drawn = column.margins[:MOST_BARS]
+    rows = np.arange(len(drawn))
+    drawing, axes = figure(480, 74 + 26 * len(drawn))
+    before = [np.nan if margin.before is None else margin.before for margin in drawn]
+    axes.barh(rows - 0.2, before, height=0.36, color=BEFORE, label="original")
+    axes.barh(
+        rows + 0.2, [margin.after for margin in drawn], height=0.36, color=AFTER, label="published"
+    )
+    axes.set_yticks(rows, [_shortened(margin.label) for margin in drawn])
+    axes.set_ylim(len(drawn) - 0.4, -0.6)
+    axes.set_xlim(left=0)
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=STEPS, integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(shown))
+    axes.set_xlabel("records")
+    drawing.legend(loc="outside upper left", ncols=2)
+    return drawing
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
+
+
+@style()
 def correlation(matrix: Matrix, names: Sequence[str]) -> Figure:
     """Draw correlations as a matrix of colours and, if there are not too many, numbers."""
     d = len(names)
@@ -295,10 +333,15 @@ def correlation(matrix: Matrix, names: Sequence[str]) -> Figure:
             red, green, blue, _ = DIVERGING((matrix[i, j] + 1.0) / 2.0)
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
             axes.text(
-                j, i, f"{matrix[i, j]:.2f}".replace("-", MINUS), ha="center", va="center",
+                j, i, _two_decimals(float(matrix[i, j])), ha="center", va="center",
                 fontsize=min(10.0, 72.0 / d), color="#ffffff" if dark else "#000000",
             )  # fmt: skip
     return drawing
+
+
+def _two_decimals(value: float) -> str:
+    """Write a correlation; one that rounds to zero has no sign."""
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
 
 
 @style()

@@ -1,22 +1,62 @@
 """The report of one attempt, for the auditor: the decision first, then everything behind it."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import yaml
 
 from algorithms.evaluation import Evaluation
 from algorithms.measures import MEASURES
-from algorithms.profile import ColumnProfile, Profile
+from algorithms.profile import ColumnProfile, LabelProfile, Margin, Profile
 from algorithms.utility.moments import QUANTILES
+from expectations.concerns import Concern, concerns
 from expectations.manifest import Manifest
 from tasks.reporting import pictures
-from tasks.reporting.page import render
+from tasks.reporting.page import MOST_CONCERNS, render
 from tasks.reporting.pictures import Svg, as_svg
 from tasks.reporting.sizes import size_ranges
 
 MOST_PAIRS = 8
 """Changes of correlations that are listed."""
+
+MOST_LABELS = 40
+"""Labels of one column whose totals are listed."""
+
+KINDS = {
+    "dates": "date",
+    "ordered": "ordered levels",
+    "categories": "labels",
+    "hierarchies": "codes in a tree",
+}
+"""Kinds of columns in words, by the list of the spec that names them."""
+
+
+@dataclass(frozen=True)
+class ColumnLoss:
+    """The loss of one column; None where a share does not apply or was not recorded.
+
+    Attributes
+    ----------
+    name, kind : str
+        The column, and its kind in words.
+    il : float
+        Its IL in per cent.
+    filled, blanked : float or None
+        Records with a value in place of a missing one, and the reverse, in per cent.
+    error, totals : float or None
+        For labels and codes: records whose label is not theirs, and the change of the totals of
+        labels, in per cent.
+    """
+
+    name: str
+    kind: str
+    il: float
+    filled: float | None
+    blanked: float | None
+    error: float | None
+    totals: float | None
 
 
 @dataclass(frozen=True)
@@ -36,6 +76,25 @@ class ColumnPictures:
     column: ColumnProfile
     density: Svg | None = None
     quantiles: Svg | None = None
+
+
+@dataclass(frozen=True)
+class LabelPictures:
+    """The totals of a column of labels or codes, before and after.
+
+    Attributes
+    ----------
+    column : LabelProfile
+        The totals.
+    listed : tuple of Margin
+        The most frequent labels.
+    bars : Svg
+        Their totals as bars; None if no label may be shown.
+    """
+
+    column: LabelProfile
+    listed: tuple[Margin, ...]
+    bars: Svg | None
 
 
 @dataclass(frozen=True)
@@ -65,7 +124,7 @@ class Correlations:
 class Drawings:
     """All pictures of a report."""
 
-    columns: tuple[ColumnPictures, ...]
+    columns: tuple[ColumnPictures | LabelPictures, ...]
     correlations: Correlations | None
     linkage: Svg
 
@@ -85,10 +144,13 @@ def release_report(manifest: Manifest, profile: Profile | None = None) -> str:
     return render(
         "release_report.html",
         manifest=manifest,
-        spec=yaml.safe_dump(manifest.spec, sort_keys=False, allow_unicode=True).strip(),
+        spec=yaml.safe_dump(elided(manifest.spec), sort_keys=False, allow_unicode=True).strip(),
+        roles=manifest.spec.get("columns", {}),
         verdicts=manifest.gate,
         evaluation=evaluation,
+        concerns=_concerns(manifest, evaluation),
         measures=MEASURES,
+        losses=list(_losses(manifest, evaluation)),
         column_changes=_column_changes(manifest, evaluation),
         sizes=[] if evaluation is None else size_ranges(_sizes(evaluation)),
         profile=profile,
@@ -96,10 +158,67 @@ def release_report(manifest: Manifest, profile: Profile | None = None) -> str:
     )
 
 
+def _concerns(manifest: Manifest, evaluation: Evaluation | None) -> tuple[Concern, ...]:
+    """Rank the measures that give cause for concern."""
+    if evaluation is None or not manifest.k:
+        return ()
+    limits = {verdict.measure: verdict.limit for verdict in manifest.gate}
+    ranked = concerns(evaluation.measures, manifest.k, limits)
+    return tuple(concern for concern in ranked if concern.level != "low")[:MOST_CONCERNS]
+
+
+def elided(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the lines of hierarchy files, which can be thousands, from a spec that is shown.
+
+    Examples
+    --------
+    >>> tree = {"file": "isco.csv", "sha256": "ab", "rows": [["1", "*"], ["2", "*"]]}
+    >>> elided({"columns": {"hierarchies": {"isco": tree}}})
+    {'columns': {'hierarchies': {'isco': {'file': 'isco.csv', 'sha256': 'ab', 'rows': '2 lines, \
+not shown'}}}}
+    """
+    columns = spec.get("columns") or {}
+    trees = columns.get("hierarchies")
+    if not trees:
+        return dict(spec)
+    shown = {
+        name: {**tree, "rows": f"{len(tree['rows']):,} lines, not shown"}
+        if tree.get("rows")
+        else tree
+        for name, tree in trees.items()
+    }
+    return {**spec, "columns": {**columns, "hierarchies": shown}}
+
+
+def _keys(
+    manifest: Manifest, evaluation: Evaluation | None
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Give the name and the figures of each quasi-identifier, if there are any."""
+    if evaluation is not None and evaluation.columns and manifest.spec:
+        names = manifest.spec["columns"]["quasi_identifiers"]
+        yield from zip(names, evaluation.columns, strict=True)
+
+
+def _losses(manifest: Manifest, evaluation: Evaluation | None) -> Iterator[ColumnLoss]:
+    """List the loss of each column; formats 1 and 2 recorded none."""
+    for name, column in _keys(manifest, evaluation):
+        if "il" in column:
+            yield ColumnLoss(
+                name=name,
+                kind=_kind(name, manifest.spec["columns"]),
+                il=column["il"],
+                filled=column.get("filled"),
+                blanked=column.get("blanked"),
+                error=column.get("label_error"),
+                totals=column.get("margin_change"),
+            )
+
+
+def _kind(name: str, columns: Mapping[str, Any]) -> str:
+    return next((kind for key, kind in KINDS.items() if name in columns.get(key, ())), "number")
+
+
 def _column_changes(manifest: Manifest, evaluation: Evaluation | None) -> list[ColumnChanges]:
-    if evaluation is None or not evaluation.columns or not manifest.spec:
-        return []
-    names = manifest.spec["columns"]["quasi_identifiers"]
     return [
         ColumnChanges(
             name=name,
@@ -112,8 +231,9 @@ def _column_changes(manifest: Manifest, evaluation: Evaluation | None) -> list[C
                 if (key := f"quantile_{percent}_change") in column
             },
         )
-        for name, column in zip(names, evaluation.columns, strict=True)
-        if column
+        for name, column in _keys(manifest, evaluation)
+        # labels have no mean
+        if "mean_change" in column
     ]
 
 
@@ -123,8 +243,13 @@ def _sizes(evaluation: Evaluation) -> dict[int, int]:
 
 
 def _drawings(profile: Profile) -> Drawings:
+    drawn: dict[str, ColumnPictures | LabelPictures] = {
+        **{column.name: _column_pictures(column) for column in profile.columns},
+        **{column.name: _label_pictures(column) for column in profile.labels},
+    }
     return Drawings(
-        columns=tuple(_column_pictures(column) for column in profile.columns),
+        # in the order of the spec
+        columns=tuple(drawn[column.name] for column in profile.linkage),
         correlations=_correlations(profile) if len(profile.columns) > 1 else None,
         linkage=as_svg(pictures.linkage(profile), "DLD by column"),
     )
@@ -140,6 +265,12 @@ def _column_pictures(column: ColumnProfile) -> ColumnPictures:
             pictures.quantiles(column), f"Quantiles of {column.name}, published against original"
         ),
     )
+
+
+def _label_pictures(column: LabelProfile) -> LabelPictures:
+    label = f"Totals of {column.name}, original and published"
+    bars = as_svg(pictures.totals(column), label) if column.margins else None
+    return LabelPictures(column, column.margins[:MOST_LABELS], bars)
 
 
 def _correlations(profile: Profile) -> Correlations:

@@ -33,11 +33,13 @@ def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
 
 
 def _column(name: str, text: pa.ChunkedArray, spec: ReleaseSpec) -> pa.ChunkedArray:
-    """Give a key column a decimal point; read an unchanged column as numbers if that is safe."""
+    """Give numbers a decimal point; read an unchanged column as numbers if that is safe."""
+    columns = spec.columns
     pointed = _swap_marks(text) if spec.source.decimal == "," else text
-    if name in spec.columns.quasi_identifiers:
+    if name in columns.numeric:
         return pointed
-    numbers = lossless(pointed) if name in spec.columns.untouched else None
+    is_plain = name in columns.untouched and name not in columns.hierarchies
+    numbers = lossless(pointed) if is_plain else None
     return text if numbers is None else numbers
 
 

@@ -1,0 +1,31 @@
+"""What an exploration tells of its source, whatever is chosen."""
+
+from dataclasses import dataclass
+
+from algorithms.risk.known import Exposure, unchanged_exposures
+from algorithms.table import Table
+from expectations.data_warnings import table_warnings
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """Counts of the source table that no choice of a method changes.
+
+    Attributes
+    ----------
+    records : int
+        Records of the table.
+    exposures : tuple of Exposure
+        Records that stand out by columns that are published unchanged.
+    warnings : tuple of str
+        Likely mistakes in the table.
+    """
+
+    records: int = 0
+    exposures: tuple[Exposure, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def source_facts(table: Table, k: int) -> SourceFacts:
+    """Look at a source table before it is masked."""
+    return SourceFacts(len(table), unchanged_exposures(table, k), table_warnings(table, k))
