@@ -18,8 +18,9 @@ import yaml
 from algorithms.microaggregation import METHODS
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import load
-from tasks.explore.cell import Cell, choices, front, recommendation
+from tasks.explore.cell import Cell, choices, front
 from tasks.explore.pictures import loss_by_k, risk_utility_map
+from tasks.explore.recommendation import recommendation
 from tasks.explore.workers import working
 from tasks.ingest import ingest
 from tasks.reporting.pictures import as_png

@@ -9,7 +9,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from algorithms.enterprise_survey import RATINGS, REGIONS, SECTORS, survey
+from algorithms.enterprise_survey import (
+    BRANCHES,
+    DIGITAL,
+    RATINGS,
+    REGIONS,
+    SIZE_CLASSES,
+    survey,
+)
 from algorithms.errors import StorageError
 from tasks.store.disk import make_folder
 
@@ -59,12 +66,20 @@ def _encode(columns: dict[str, np.ndarray], file_format: str) -> bytes:
     return buffer.getvalue()
 
 
+LABELS = {
+    "region": REGIONS,
+    "sector": BRANCHES,
+    "size_class": SIZE_CLASSES,
+    "digital": DIGITAL,
+    "credit_rating": RATINGS,
+}
+MAY_BE_MISSING = ("credit_rating", "exports")
+
+
 def _with_labels(name: str, values: np.ndarray) -> pa.Array:
-    """Turn the codes of companies, regions, sectors and ratings into text."""
+    """Turn the codes of companies and labels into text, and negative ones into missing values."""
     if name == "company":
         digits = pc.utf8_lpad(pa.array(values).cast(pa.string()), 8, "0")
         return pc.binary_join_element_wise("C", digits, "")
-    labels = {"region": REGIONS, "sector": SECTORS, "credit_rating": RATINGS}
-    if name not in labels:
-        return pa.array(values)
-    return pa.array(labels[name]).take(pa.array(values, mask=values < 0))
+    cells = pa.array(values, mask=values < 0 if name in MAY_BE_MISSING else None)
+    return pa.array(LABELS[name]).take(cells) if name in LABELS else cells

@@ -20,8 +20,10 @@ from flows.alone import end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Explored, state_of, stopped
 from flows.release import due, run_name
-from tasks.explore.cell import Cell, choices, recommendation
+from tasks.explore.cell import Cell, choices, fitted
 from tasks.explore.outputs import show_map, write_map
+from tasks.explore.recommendation import recommendation
+from tasks.explore.source import SourceFacts, source_facts
 from tasks.explore.workers import Workers, working
 from tasks.ingest import ingest
 from tasks.listening import listener
@@ -78,7 +80,7 @@ def explore(
 
     Args:
         spec: the name of a reviewed spec: the table, its columns, and the limits that are drawn
-            into the map.
+            into the map; ceilings are proposed if it has none.
         methods: by default all.
         orderings: paths for the methods that cut one; by default npn and tsp.
         ks: by default that of the spec, and those of 2, 3, 4, 5, 7, 10 and 15 that are larger; one
@@ -90,7 +92,7 @@ def explore(
     try:
         resolved = guarded("resolve", resolve_spec)(spec, due()).spec
         maps = resolved.publication.register_folder / "maps"
-        cells = guarded("explore", _explore)(
+        cells, source = guarded("explore", _explore)(
             resolved,
             map_folder.get() or maps / "-".join(resolved.release.folder.parts),
             methods or list(METHODS),
@@ -101,7 +103,7 @@ def explore(
         )
     except ReleaseError as error:
         return state_of(stopped(None, error))
-    return state_of(Explored(None, recommendation(cells, resolved), cells))
+    return state_of(Explored(None, recommendation(cells, resolved), cells, source))
 
 
 def _ks(spec: ReleaseSpec) -> list[int]:
@@ -122,17 +124,21 @@ def _explore(
     ks: list[int],
     seconds: float,
     count: int,
-) -> tuple[Cell, ...]:
+) -> tuple[tuple[Cell, ...], SourceFacts]:
     log = get_run_logger()
     wanted = choices(spec, methods, orderings, ks)
-    source, _ = ingest(spec)
-    table, _ = validate(source, spec)
-    standardise(table)
+    read, _ = ingest(spec)
+    table, _ = validate(read, spec)
+    source = source_facts(table, spec.microaggregation.k)
+    for warning in source.warnings:
+        log.warning("%s", warning)
+    standardise(table, spec.plan)
+    wanted = [fitted(choice, spec, len(table), seconds) for choice in wanted]
     log.info("%d choices, %d at a time", len(wanted), count)
     with working((table, spec), count, seconds) as workers:
         futures = [try_choice.submit(workers, choice, len(wanted)) for choice in wanted]
         cells = tuple(future.result() for future in futures)
-    write_map(cells, spec, folder)
+    write_map(cells, spec, folder, source)
     show_map(cells, spec)
     log.info("%s", recommendation(cells, spec))
-    return cells
+    return cells, source

@@ -16,6 +16,7 @@ from expectations.manifest import Record, SealedSpec, decode
 from expectations.request.spec import ReleaseSpec
 from flows.states import APPROVED, EXPLORED, PUBLISHED, SEALED, state_name
 from tasks.explore.cell import Cell
+from tasks.explore.source import SourceFacts
 from tasks.publish import Candidate, PublishedFolder
 from tasks.reporting.artefacts import (
     harmless,
@@ -105,6 +106,7 @@ class Explored(Outcome):
     """Choices were measured."""
 
     cells: tuple[Cell, ...]
+    source: SourceFacts
 
 
 @dataclass(frozen=True)

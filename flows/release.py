@@ -9,6 +9,7 @@ from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
 from algorithms.errors import RejectedError, ReleaseError
+from expectations.data_warnings import masking_warnings, table_warnings
 from expectations.gate import Verdicts
 from expectations.manifest import Record
 from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
@@ -91,6 +92,8 @@ def release(
     outcome: Outcome
     try:
         resolved = guarded("resolve", resolve_spec)(spec, due())
+        # ceilings that only this run gives are not reviewed, and could be as high as it likes
+        resolved.file.spec.check_releasable()
         attempt = guarded("release", _attempt)(resolved, starter(started_by))
     except ReleaseError as error:
         outcome = stopped(None, error)
@@ -157,35 +160,42 @@ def _process(
         source, facts = ingest(spec)
         attempt = attempt.adding(input=facts)
         table, checked = validate(source, spec)
+        attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
         masked, evaluation = mask_and_measure(table, spec, as_task)
+        attempt = _warned(attempt, masking_warnings(masked))
         iterations = [each.iterations for each in masked.groupings if each.iterations is not None]
         if iterations:
             each_column = spec.microaggregation.each_column
             attempt = attempt.adding(iterations=iterations if each_column else iterations[0])
         get_run_logger().info("%s", evaluation)
 
-        verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
+        verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
         findings = [asdict(finding) for finding in checked]
         attempt = replace(attempt, verdicts=verdicts).adding(
             evaluation=asdict(evaluation), gate=verdicts.each, expectations=findings
         )
         if not dry_run:
-            attempt = replace(attempt, profile=profile(table, masked))
-        judgement = judge(table, masked, verdicts, spec)
+            attempt = replace(attempt, profile=profile(masked))
+        judgement = judge(masked, verdicts, spec)
         findings += [asdict(finding) for finding in judgement.findings]
         attempt = attempt.adding(expectations=findings)
         if dry_run:
             return Approved(attempt, "approved; a dry run publishes and records nothing")
 
         make_public = seal if hold else publish
-        result = make_public(
-            masked.published, judgement.approval, spec, attempt.timed(), attempt.profile
-        )
+        result = make_public(masked, judgement.approval, spec, attempt.timed(), attempt.profile)
     except Exception as error:
         return stopped(attempt, reduced("release", error))
     if isinstance(result, Candidate):
         return sealed(attempt, result)
     return published(attempt, result)
+
+
+def _warned(attempt: Attempt, warnings: tuple[str, ...]) -> Attempt:
+    """Log warnings about the table, and add them to the record."""
+    for warning in warnings:
+        get_run_logger().warning("%s", warning)
+    return attempt.adding(warnings=(*attempt.record.warnings, *warnings)) if warnings else attempt
 
 
 def _reviewed(outcome: Outcome, spec: ReleaseSpec) -> Outcome:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from algorithms.measure import Measure
     from algorithms.microaggregation.method import Method
     from algorithms.orderings.ordering import Ordering
+    from algorithms.risk.known import Exposure
     from expectations.gate import Verdicts
     from expectations.request.spec import ReleaseSpec
     from flows.operation.status import Status
@@ -103,6 +104,26 @@ def _title(spec: ReleaseSpec) -> str:
     return f"[bold]{spec.release.name}[/] {spec.release.folder.name}"
 
 
+def exposures(found: Sequence[Exposure], records: int, k: int) -> None:
+    """Print how many records stand out by columns that are published unchanged."""
+    if not found:
+        return
+    table = Table(
+        title="Records that stand out by columns that are published unchanged",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    table.add_column("known columns", overflow="fold")
+    table.add_column("unique", justify="right")
+    table.add_column(f"fewer than k={k} alike", justify="right")
+    for each in found:
+        shares = (f"{n} ({100.0 * n / records:.1f} %)" for n in (each.unique, each.below))
+        table.add_row(escape(" + ".join(each.columns)), *shares)
+    Console(highlight=False).print(table)
+    say("  k does not cover confidential columns: someone signs that attackers do not know them")
+
+
 def measures(registry: Mapping[str, Measure]) -> None:
     """Print the measures, their meaning and the direction that is better."""
     console = Console(highlight=False, soft_wrap=True)
@@ -123,6 +144,14 @@ def warnings(sentences: Iterable[str]) -> None:
     console = Console(highlight=False, soft_wrap=True, stderr=True)
     for sentence in sentences:
         console.print(f"[bold yellow]warning:[/] {escape(sentence)}")
+
+
+def proposal(snippet: str, meanings: Iterable[str]) -> None:
+    """Print proposed limits, ready to paste into a spec, and their meaning."""
+    say(f"\n{snippet}\n")
+    for meaning in meanings:
+        say(f"  {meaning}")
+    say("")
 
 
 def verdicts(judged: Verdicts) -> None:

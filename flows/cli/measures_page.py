@@ -9,8 +9,10 @@ INTRODUCTION = """# Measures
 
 These are the figures that the gate, the command line, the reports and the artefacts show. `microrelease measures --markdown`
 writes this page. All measures compare the values as they are published, after rounding, with the originals, on the scale of
-the originals (z-scores with *n* - 1). Every spec must set a ceiling for IL and for DLD. It may also set a ceiling for any
-other measure where lower is better, and a floor for any measure where higher is better:
+the originals (z-scores with *n* - 1; [labels, codes and missing values](real-tables.md#the-mathematics) have coordinates,
+too). Every release needs a ceiling for IL and one for DLD
+([sensible ceilings](exploring.md#sensible-ceilings)). A spec may also set a ceiling for any other measure where lower is
+better, and a floor for any measure where higher is better:
 
 ```yaml
 gate:
@@ -27,7 +29,10 @@ records in the group of record *i* are no nearer than its *m* - 1 nearest neighb
 distances add up to S(*i*, *m* - 1). So SSE(*G*) is at least Σ S(*i*, *m* - 1) / (2*m*) over the records of *G*.
 S(*i*, *m* - 1) / *m* grows with *m*, and groups hold at least *k* records, so no partition loses less than
 Σ S(*i*, *k* - 1) / (2*k*) over all records. This is `il_bound`, in per cent of SST. Rounding only adds to the loss, so
-the bound also holds for the published values.
+the bound also holds for the published values. Groups never cross strata, so each stratum has a bound of its own, and
+the bounds are added. Where a group publishes one label, distances between labels are stretched by √(*k* / (*k* - 1)), which
+is [proven](real-tables.md#the-mathematics) to remain a bound. Withheld records add their squared distance from the mean. For
+records with weights no bound is proven, and none is given.
 
 A stronger bound splits each pair's d² unevenly between its two records, with weights that add up to one, and takes
 the *k* - 1 smallest weighted distances of each record. Any weights give a proven bound; an ascent looks for good ones.
@@ -41,6 +46,34 @@ tables of up to 5,000 records. On the benchmark sets, a few seconds are enough a
 minute comes within half a per cent of the programme's value. For larger *k* it seldom exceeds the weighted bound, which
 is then reported. The result depends on the speed of the machine, and the notes of the evaluation say how many rounds
 were completed. Each of these bounds is proven.
+"""
+
+KINDS = """
+## Labels, missing values, strata and weights
+
+A measure applies to the columns for which it makes sense, and is left out if there are none:
+
+- `il`, `dld`, `linked_nearest`, `reidentified_best` and `pmse` use the coordinates of all key columns.
+- Means, variances, quantiles, correlations and the spectrum need a number line: numbers, dates and ordered levels.
+- In `within_records` and `within_values`, a label is within reach if it is the record's own.
+- `category_error`, `margin_change` and `association_change` describe labels and codes. Modes erase rare labels while the
+  error stays small, so look at `margin_change` as well. [Calibrated labels](spec.md#what-a-group-publishes) keep totals.
+- `filled` and `blanked` describe key columns with a policy for [missing values](spec.md#missing-values); `withheld` and
+  `merged` describe small [strata](spec.md#strata).
+- With a [weight](spec.md#weights), IL is weighted, and `weighted_total_change` shows the largest change of a weighted
+  total.
+
+## How far the signature carries
+
+*k* counts all published columns except the confidential ones. Two groups of measures show what lies beyond it. All of
+them but `linked_known` can be recomputed from the public file.
+
+- `linked_known` is the success of an attacker who knows every column that *k* counts: at most 100 / *k*.
+- `unique_with_one`, `below_k_with_one`, `unique_with_all` and `below_k_with_all` ask what happens if an attacker also
+  knows confidential columns, one or all of them. A column with many different values, such as an exact profit, makes
+  nearly every record unique. That is no fault of the groups: it shows how much the signature on that column carries.
+- `one_value` is the share of records in groups that share one confidential value. Everyone who finds such a group learns
+  the value without knowing which record is whose. A floor of 2 on `l_distinct` forbids such groups.
 """
 
 ESTIMATES = """
@@ -66,8 +99,10 @@ is internal. IL is public because users of the data must know it.
 ## Limits that can never refuse
 
 The column *worst* shows the worst value that a measure can take if every group holds at least *k* records. A limit that
-allows this value never refuses a release, and `microrelease check` warns about it. For example, all records of a group
-are published as one point, and a point has two nearest originals, so DLD is at most 200 / *k*.
+allows this value never refuses a release; `microrelease check`, `run`, `explore` and the map warn about it, and `check`
+lists every limit with the worst value of its measure. For example, all records of a group are published as one point,
+and a point has two nearest originals, so DLD is at most 200 / *k*. IL has no worst value, but a file that loses 100 % is
+no better than publishing the mean of each column, so a ceiling of 100 on IL is warned about, too.
 
 Papers by key: [references.bib](references.bib).
 """
@@ -86,7 +121,7 @@ def measures_page() -> str:
         for kind, title in (("utility", "Utility"), ("risk", "Risk"))
     ]
     notes = ESTIMATES.format(largest=MOST_ASSIGNED, decimals=DECIMALS, digits=DIGITS)
-    return INTRODUCTION + "".join(tables) + BOUND + notes
+    return INTRODUCTION + "".join(tables) + KINDS + BOUND + notes
 
 
 def _row(measure: Measure) -> str:

@@ -84,6 +84,7 @@ def run(
     set, a temporary server does.
     """
     resolved = _resolved(spec, period)
+    resolved.check_releasable()
     display.warnings(resolved.warnings)
     display.quieten_prefect()
     with display.stages(resolved) as listener, _named(spec, period) as named:
@@ -141,7 +142,8 @@ def run(
         "--choose",
         type=Path,
         metavar="NEW_SPEC",
-        help="write a copy of the spec with the recommended choice",
+        help="write a copy of the spec with the recommended choice, and with proposed ceilings if "
+        "the spec has none",
     ),
 )
 def explore(
@@ -159,8 +161,8 @@ def explore(
 
     Try every combination of methods, orderings (for methods that cut a path) and k on the table of
     a spec, and measure each one as a release would. Write a map that shows the ceilings of the
-    spec, a table of all measures and a recommendation. A choice that fails or takes too long does
-    not stop the others.
+    spec, a table of all measures and a recommendation. If the spec has no ceilings yet, propose
+    some. A choice that fails or takes too long does not stop the others.
     """
     resolved = _resolved(spec, period)
     display.warnings(resolved.warnings)
@@ -194,8 +196,14 @@ def explore(
 def check(spec: Path, period: str | None) -> int:
     """Validate a spec and its source; run nothing.
 
-    Read the spec and the table that it names, and report every fault.
+    Read the spec and the table that it names, and report every fault. List the limits of the spec
+    with the worst value that each measure can take, and count the records that stand out by the
+    columns that are published unchanged.
     """
+    from algorithms.risk.known import unchanged_exposures
+    from algorithms.strata import settle
+    from expectations.data_warnings import table_warnings
+    from expectations.request.limits import limits_in_words
     from tasks.ingest import ingest
     from tasks.store.public_folder import check_places
     from tasks.validate import validate
@@ -206,10 +214,20 @@ def check(spec: Path, period: str | None) -> int:
     check_places(resolved.publication)
     source, _ = ingest.fn(resolved)
     table, findings = validate.fn(source, resolved)
+    k = resolved.microaggregation.k
+    display.warnings(table_warnings(table, k))
+    settled = settle(table, k, resolved.microaggregation.small_strata)
     display.say(
         f"{spec}: the spec is valid and its source matches it: {len(table)} rows, "
         f"{len(findings)} expectations met"
     )
+    for limit in limits_in_words(resolved.gate, k):
+        display.say(f"  limit  {limit}")
+    if settled.withheld is not None:
+        display.say(f"  withheld  {len(settled.withheld)} records of strata that are too small")
+    if settled.merged:
+        display.say(f"  merged  {settled.merged} records of strata that are too small")
+    display.exposures(unchanged_exposures(table, k), len(table), k)
     return 0
 
 
@@ -305,14 +323,21 @@ def _explored(
     """Show the recommendation, and write the spec that it leads to."""
     from expectations.request.spec_file import load
     from flows.outcome import Explored, Stopped, outcome_of
-    from tasks.explore.cell import recommendation
     from tasks.explore.outputs import PAGE, write_choice
+    from tasks.explore.proposal import propose
+    from tasks.explore.recommendation import recommendation
 
     outcome = outcome_of(state)
     if isinstance(outcome, Stopped):
         raise outcome.error
     assert isinstance(outcome, Explored)
+    source = outcome.source
+    display.warnings(source.warnings)
+    display.exposures(source.exposures, source.records, resolved.microaggregation.k)
     display.say(recommendation(outcome.cells, resolved))
+    proposal = propose(outcome.cells, resolved)
+    if proposal is not None:
+        display.proposal(proposal.snippet(resolved), proposal.meanings)
     display.say(f"  map   {folder / PAGE}")
     if new_spec is not None:
         write_choice(outcome.cells, load(spec), spec, new_spec)
