@@ -105,8 +105,7 @@ class Request:
             "columns": {
                 "identifiers": ["id"],
                 "quasi_identifiers": ["staff", "sales"],
-                "confidential": ["score"],
-                "other": ["zone"],
+                "confidential": ["zone", "score"],
                 "integers": ["staff"],
             },
             "microaggregation": {"method": "mdav", "k": 3},

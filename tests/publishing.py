@@ -7,7 +7,6 @@ from typing import Any
 from prefect.client.schemas.objects import State
 
 from algorithms.masked import Masked
-from algorithms.table import Table
 from expectations.gate import Approval, Verdicts
 from expectations.manifest import Record
 from expectations.request.named import Changes, spec_from_file
@@ -21,13 +20,12 @@ from tasks.store.register import Register
 from tasks.validate import validate
 from tests.conftest import Request
 
-Candidate = tuple[Table, Approval, ReleaseSpec, Record]
+Candidate = tuple[Masked, Approval, ReleaseSpec, Record]
 
 
 def candidate(request_of: Request, **sections: Any) -> Candidate:
     """Do everything that comes before publication."""
-    masked, approval, spec, record = approved(request_of.load(**sections))
-    return masked.published, approval, spec, record
+    return approved(request_of.load(**sections))
 
 
 def approved(spec: ReleaseSpec) -> tuple[Masked, Approval, ReleaseSpec, Record]:
@@ -35,8 +33,8 @@ def approved(spec: ReleaseSpec) -> tuple[Masked, Approval, ReleaseSpec, Record]:
     source, _ = ingest.fn(spec)
     table, _ = validate.fn(source, spec)
     masked, evaluation = mask_and_measure(table, spec, plainly)
-    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
-    approval = judge.fn(table, masked, verdicts, spec).approval
+    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
+    approval = judge.fn(masked, verdicts, spec).approval
     return masked, approval, spec, Record.of(spec, started_by="Ana")
 
 
@@ -61,7 +59,7 @@ def publish_all(request_of: Request, **sections: Any) -> Path:
     resolved = request_of.load(**sections).at(datetime(2026, 11, 17, tzinfo=UTC))
     masked, approval, spec, record = approved(resolved)
     if spec.gate.review is None:
-        return publish.fn(masked.published, approval, spec, record).folder
-    sealed = seal.fn(masked.published, approval, spec, record)
+        return publish.fn(masked, approval, spec, record).folder
+    sealed = seal.fn(masked, approval, spec, record)
     decision = Decision(True, "Bea", "looked at")
     return decide.fn(spec.publication.register_folder, sealed.attempt, decision).folder

@@ -38,7 +38,7 @@ def compare(
     exact = before.embedding.embed(published if averages is None else averages)
     everyone = Partition(np.zeros(len(before), dtype=np.int64), 1)
     grouping = Grouping(tuple(range(len(original))), everyone)
-    return Comparison(before, Masked(after, (grouping,), k, exact))
+    return Comparison(Masked(after, (grouping,), k, exact, before))
 
 
 def compare_rows(

@@ -9,9 +9,13 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
+from algorithms.errors import SpecError
+from expectations.request.named import Changes
 from expectations.request.spec_file import load
 from flows.cli import main
+from flows.outcome import Failed, outcome_of
 from tests.conftest import Request
+from tests.publishing import run_release
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
@@ -65,6 +69,41 @@ def test_a_map_its_table_and_a_spec_are_written_and_nothing_is_published(
     assert f"choices measured: {spec.microaggregation.method}" in page
     assert spec.microaggregation.k == 3
     assert main(["run", str(request_of.folder / "chosen.yaml"), "--dry-run"]) == 0
+
+
+def test_a_spec_without_ceilings_is_explored_and_gets_proposed_ones(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = request_of.folder / "chosen.yaml"
+    options = ["--methods", "mdav", "best", "--k", "3", "--choose", str(chosen)]
+    assert explore(request_of, *options, gate=None, release={"name": "unlimited"}) == 0
+    shown = capsys.readouterr().out
+    assert "The spec lacks ceilings. Proposed for " in shown
+    assert "\ngate:\n  ceilings:\n    il: " in shown
+    page = (request_of.folder / "map" / "map.html").read_text(encoding="utf-8")
+    assert "Proposed limits" in page
+    with get_client(sync_client=True) as client:
+        key = ArtifactFilterKey(any_=["explore-recommendation-unlimited"])
+        (artefact,) = client.read_artifacts(artifact_filter=ArtifactFilter(key=key))
+    assert "```yaml" in str(artefact.data)
+    assert "methods not tried: cbfs, " in str(artefact.data)
+    spec = load(chosen)
+    assert not spec.gate.ceilings.missing
+    assert main(["run", str(chosen), "--dry-run"]) == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"dry_run": True}, {"candidate": True}])
+def test_no_run_releases_by_ceilings_that_were_not_reviewed(
+    request_of: Request, options: dict[str, bool]
+) -> None:
+    path = request_of.write(gate=None)
+    for changes in (Changes(), Changes(il=100.0, dld=100.0)):
+        outcome = outcome_of(run_release(path, changes, started_by="Ana", **options))
+        assert isinstance(outcome, Failed)
+        assert isinstance(outcome.error, SpecError)
+        assert "before anything can be released; none are given" in outcome.sentence
+    assert not request_of.register.exists()
+    assert not request_of.public.exists()
 
 
 def test_prefect_shows_the_recommendation_and_all_choices(explored: tuple[Request, str]) -> None:

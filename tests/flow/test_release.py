@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
@@ -15,6 +16,7 @@ from algorithms.evaluation import PUBLIC_MEASURES
 from algorithms.measure import figure
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from expectations.published.claims import Kind
 from expectations.published.verifier import checksums, verify
 from flows.cli import main
 from tasks.stage import RELEASE_STAGES
@@ -67,6 +69,7 @@ def test_the_manifest_holds_what_an_auditor_needs(request_of: Request) -> None:
     assert {"il", "dld", "sse", "sst", "k"} <= set(manifest["evaluation"]["measures"])
     assert manifest["evaluation"]["sizes"] == {"3": 1, "4": 1}
     assert {name for column in manifest["evaluation"]["columns"] for name in column} == {
+        "il",
         "mean_change",
         "variance_ratio",
     }
@@ -213,7 +216,7 @@ def test_each_column_on_its_own_is_warned_of_and_blocked(
     assert run(request_of, microaggregation=how) == 12
     shown = capsys.readouterr().err
     assert "warning: each of 2 quasi-identifiers is grouped on its own" in shown
-    assert "the smallest group must hold k=3 records" in shown
+    assert "must occur in k=3 records; the rarest" in shown
     manifest = next(request_of.register.glob("attempts/*/manifest.json"))
     assert json.loads(manifest.read_text(encoding="utf-8"))["warnings"]
 
@@ -226,9 +229,9 @@ def test_what_is_cut_along_every_path_is_released_and_rounding_is_told(
     assert run(request_of, columns={"decimals": {"sales": 1}}, microaggregation=how) == 0
     assert "of which rounding accounts for" in " ".join(capsys.readouterr().out.split())
     folder = request_of.public / "small" / "2026-Q3"
-    facts = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))["microrelease"]
-    assert facts["decimals"] == {"sales": 1}
-    assert 0.0 < facts["il_rounding_percent"] < facts["il_percent"]
+    claims = verify(folder).claims
+    assert claims.kinds["sales"] == Kind("number", places=1)
+    assert 0.0 < claims.il_rounding_percent < claims.il_percent
     assert "averaged, rounded to 1 decimal " in (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -242,9 +245,12 @@ def test_the_example_is_released_with_every_method(
     example = ["example", str(tmp_path), "--rows", "200", "--quarters", "1"]
     assert main([*example, "--format", file_format]) == 0
     spec = tmp_path / "enterprise-survey.yaml"
-    path = "\n  ordering: npn" if METHODS[method].reads_path else ""
-    text = spec.read_text(encoding="utf-8").replace("method: mdav", f"method: {method}{path}")
-    spec.write_text(text.replace("il: 25.0", "il: 100.0").replace("dld: 38.0", "dld: 100.0"))
+    content = yaml.safe_load(spec.read_text(encoding="utf-8"))
+    path = {"ordering": "npn"} if METHODS[method].reads_path else {}
+    search = {"options": {"iterations": 100}} if METHODS[method].searches else {}
+    content["microaggregation"] = {"method": method, "k": 3, **path, **search}
+    content["gate"] = {"ceilings": {"il": 100.0, "dld": 100.0}}
+    spec.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     assert main(["check", str(spec), "--period", "2026-Q3"]) == 0
     assert main(["run", str(spec), "--period", "2026-Q3"]) == 0
     assert main(["verify", str(tmp_path / "public" / "enterprise-survey" / "2026-Q3")]) == 0

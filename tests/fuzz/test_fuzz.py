@@ -137,15 +137,15 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     spec = load(damaged_request(request_of, rng, kind, CHOICES[i % len(CHOICES)]))
     table, _ = validate.fn(ingest.fn(spec)[0], spec)
     masked, evaluation = mask_and_measure(table, spec, plainly)
-    drawn = profile.fn(table, masked)
-    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
-    approval = judge.fn(table, masked, verdicts, spec).approval
-    frame = frame_of(arrow_of(masked.published, spec.columns.published))
+    drawn = profile.fn(masked)
+    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
+    approval = judge.fn(masked, verdicts, spec).approval
+    frame = frame_of(arrow_of(masked.published, spec.columns))
     assert approval == Approval(verdicts, digest_of(frame))
     if i % PUBLISHED_EVERY:
         return "approved"
     record = Record.of(spec, evaluation=asdict(evaluation))
-    publication = publish.fn(masked.published, approval, spec, record, drawn)
+    publication = publish.fn(masked, approval, spec, record, drawn)
     for path in (*publication.folder.iterdir(), *publication.manifest.parent.iterdir()):
         if not path.name.startswith("data."):  # columns that are published as they are
             text = path.read_bytes().decode("utf-8", errors="replace")
@@ -182,8 +182,7 @@ def damaged_request(
     columns: dict[str, Any] = {
         "identifiers": names[:1],
         "quasi_identifiers": keys,
-        "confidential": names[4:],
-        "other": [name for name in names[1:4] if name not in keys],
+        "confidential": [name for name in names[1:] if name not in keys],
         "integers": rng.choice([[], keys[:1], keys]),
     }
     if rng.random() < 0.2:

@@ -93,9 +93,9 @@ def _how(**changes: Any) -> dict[str, Any]:
 
 
 def _columns(keys: list[str], **changes: Any) -> dict[str, Any]:
-    rest = [name for name in _table().column_names if name not in (*keys, "id", "rating", "score")]
+    rest = [name for name in _table().column_names if name not in (*keys, "id")]
     changes.setdefault("integers", [name for name in keys if name in ("staff", "copy")])
-    return {"columns": {"quasi_identifiers": keys, "other": rest, "decimals": {}, **changes}}
+    return {"columns": {"quasi_identifiers": keys, "confidential": rest, "decimals": {}, **changes}}
 
 
 def _table() -> pa.Table:
@@ -141,9 +141,8 @@ def frozen_request(folder: Path) -> Request:
         "identifiers": ["id"],
         "quasi_identifiers": KEYS,
         "integers": ["staff"],
-        "confidential": ["rating", "score"],
-        "other": [
-            "region", "code", "copy", "constant", "large", "tiny", "huge", "long"
+        "confidential": [
+            "region", "code", "copy", "constant", "large", "tiny", "huge", "long", "rating", "score"
         ],
     }  # fmt: skip
     request_of.content["microaggregation"] = {"method": "mdav", "k": 3}

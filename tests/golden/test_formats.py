@@ -10,13 +10,13 @@ import pytest
 from pydantic import ValidationError
 
 from algorithms import evaluation
-from algorithms.errors import IntegrityError
+from algorithms.errors import IntegrityError, RefusedError
 from algorithms.measures import MEASURES
 from expectations import manifest as manifests
 from expectations.manifest import Manifest, Record, ReleaseFacts
 from expectations.published import claims as packages
 from expectations.published.recomputed import recompute
-from expectations.published.verifier import verify
+from expectations.published.verifier import checksums, verify
 from expectations.review import Decision
 from tasks.publish import decide, publish, seal
 from tasks.store import register as registers
@@ -79,12 +79,57 @@ def test_the_history_of_a_format_is_still_told(kept: Path) -> None:
     assert all(past.k == 3 for past in pasts if past.period == "2026-Q3")
 
 
-def test_an_unchanged_spec_is_not_published_with_other_bytes(kept: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def copied(kept: Path, tmp_path: Path) -> Request:
+    """A copy of what was kept, and the spec that it was made of."""
     request_of = Request(tmp_path)
     for folder in (request_of.public, request_of.register):
         shutil.copytree(kept / folder.name, folder)
-    again = publish.fn(*candidate(request_of, columns={"decimals": {"sales": 1}}))
-    assert again.unchanged
+    columns = {"decimals": {"sales": 1}}
+    if int(kept.name.removeprefix("format-")) < packages.KNOWN_SINCE:
+        columns |= {"other": ["zone"], "confidential": ["score"]}
+    request_of.content["columns"] |= columns
+    return request_of
+
+
+def test_an_unchanged_spec_is_not_published_with_other_bytes(copied: Request) -> None:
+    before = checksums(folder_of(copied))
+    if "other" in copied.content["columns"]:
+        # columns that an attacker may know were not counted into k
+        with pytest.raises(RefusedError, match=r"columns\.other \('zone'\) is published unchanged"):
+            candidate(copied)
+    else:
+        assert publish.fn(*candidate(copied)).unchanged
+    assert checksums(folder_of(copied)) == before
+
+
+def test_a_candidate_of_a_format_is_still_approved(
+    copied: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (waiting,) = audit(copied.register, copied.public).waiting
+    publication = copied.load().publication
+    sealed = Register(copied.register).manifest(waiting).sealed_spec
+    # its manifest names the folder in which it was sealed
+    here = property(lambda _: replace(sealed, publication=publication))
+    monkeypatch.setattr(Manifest, "sealed_spec", here)
+    published = decide.fn(copied.register, waiting, Decision(True, "Bea"))
+    assert verify(published.folder).k_found >= 3
+    assert audit(copied.register, copied.public).faults == []
+
+
+def test_a_release_of_format_2_without_other_columns_is_unchanged(published: Request) -> None:
+    path = folder_of(published) / "datapackage.json"
+    package = json.loads(path.read_bytes())
+    for resource in package["resources"]:
+        for column in resource["schema"]["fields"]:
+            column.pop("microrelease:kind", None)
+    told = package["microrelease"]
+    for later in ("small_strata", "k_counts", "figures"):
+        del told[later]
+    told |= {"format": 2, "integers": ["staff"], "decimals": {"sales": 1}}
+    path.write_text(json.dumps(package), encoding="utf-8")
+    assert verify(folder_of(published)).claims.format == 2
+    assert publish.fn(*candidate(published)).unchanged
 
 
 def test_a_measure_that_is_added_later_is_not_demanded_of_earlier_releases(

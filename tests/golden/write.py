@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.errors import RejectedError
-from expectations.manifest import FORMAT, Record
+from expectations import manifest
+from expectations.manifest import Record
+from expectations.published import claims
 from expectations.request.named import Changes, resolve_spec, spec_from_file
 from expectations.review import Decision
 from tasks.ingest import ingest
@@ -25,6 +27,19 @@ from tasks.store.register import now
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.publishing import approved
+
+STRATA = {
+    "strata": ["zone"],
+    "quasi_identifiers": ["staff", "sales", "score"],
+    "missing": {"score": "state"},
+    "confidential": [],
+}
+LABELS = {
+    "quasi_identifiers": ["zone", "staff", "sales"],
+    "categories": ["zone"],
+    "published": {"zone": "majority"},
+    "confidential": ["score"],
+}
 
 
 def write(folder: Path) -> None:
@@ -41,14 +56,15 @@ def write(folder: Path) -> None:
         early = Record.model_validate({part: getattr(record, part) for part in parts})
         record_attempt(spec, early, "failed", "the source is not there")
     for period, passed in (("2026-Q4", True), ("2027-Q1", False)):
-        with attempt(request_of, release={"period": period}) as made:
+        with attempt(request_of, release={"period": period}, columns=STRATA) as made:
             sealed = seal.fn(*made)
         with suppress(RejectedError):
             decide.fn(request_of.register, sealed.attempt, Decision(passed, "Bea", "looked at"))
     how = {"k": 2, "method": "best", "options": {"iterations": 50}}
     with attempt(request_of, release={"revision": 1}, microaggregation=how) as made:
         publish.fn(*made)
-    with attempt(request_of, Changes(il=99.0), release={"period": "2027-Q3"}) as made:
+    last = {"release": {"period": "2027-Q3"}, "columns": LABELS}
+    with attempt(request_of, Changes(il=99.0), **last) as made:
         seal.fn(*made)
 
 
@@ -57,12 +73,12 @@ def attempt(
     request_of: Request, changes: Changes | None = None, **sections: Any
 ) -> Iterator[tuple[Any, ...]]:
     """Do everything that comes before publication, and tell of it as the release flow does."""
-    columns = {"decimals": {"sales": 1}}
+    columns = {"decimals": {"sales": 1}, **sections.pop("columns", {})}
     masked, approval, spec, record = approved(request_of.load(columns=columns, **sections))
     with spec_from_file(request_of.path, changes) as named:
         settled = resolve_spec(named, datetime.now(UTC))
     source, facts = ingest.fn(spec)
-    table, findings = validate.fn(source, spec)
+    _, findings = validate.fn(source, spec)
     running = begin(spec, "Ana")
     record = record.adding(
         spec_file={"name": settled.file.name, "sha256": settled.file.sha256},
@@ -77,13 +93,14 @@ def attempt(
         gate=approval.verdicts.each,
         expectations=[asdict(finding) for finding in findings],
     )
-    yield masked.published, approval, spec, record, profile.fn(table, masked)
+    yield masked, approval, spec, record, profile.fn(masked)
     running.close()
 
 
 def pack(folder: Path) -> None:
     """Put everything that was written into one archive, which nothing reformats."""
-    with tarfile.open(Path(__file__).with_name(f"format-{FORMAT}.tar.gz"), "x:gz") as archive:
+    number = max(manifest.FORMAT, claims.FORMAT)
+    with tarfile.open(Path(__file__).with_name(f"format-{number}.tar.gz"), "x:gz") as archive:
         archive.add(folder, arcname=".", filter=_anonymous)
 
 

@@ -13,73 +13,77 @@ pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="other processes do not count for coverage"
 )
 
-CATEGORY = '''"""Labels without order: any two of them differ alike."""
+CYCLE = '''"""Hours, weekdays and directions: after the last comes the first."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from algorithms.rounding.centroids import real_centroids
+from algorithms.attributes.attribute import group_means
 from algorithms.rounding.grid import Grid
 
 
 @dataclass(frozen=True)
-class Category:
+class Cycle:
     name: str
-    labels: tuple = ()
+    length: int
+
+    has_line: ClassVar[bool] = False
 
     def scale(self, values):
-        counts = np.bincount(values, minlength=len(self.labels))
-        n = len(values)
-        spread = float(n * n - (counts**2).sum())
-        return Corners(np.sqrt(n * (n - 1) / spread) if spread else 1.0, len(self.labels))
+        x = _points(values, self.length)
+        spread = ((x - x.mean(axis=0)) ** 2).sum()
+        unit = np.sqrt((len(x) - 1) / spread) if spread else 1.0
+        return Circle(self.length, unit, unit * x.mean(axis=0))
 
-    def represent(self, values, groups):
-        counts = np.zeros((groups.sizes.size, len(self.labels)), dtype=np.int64)
-        np.add.at(counts, (groups.labels, values), 1)
-        return counts.argmax(axis=1)[groups.labels]
+    def represent(self, values, groups, weights=None, scale=None):
+        x = group_means(_points(values, self.length), groups, weights)
+        turns = np.arctan2(x[:, 1], x[:, 0]) / (2.0 * np.pi)
+        return np.rint(turns * self.length).astype(np.int64) % self.length
 
     def numbers(self, values):
         return None
 
     def write(self, values):
-        return np.array(self.labels, dtype=object)[values]
+        return values
 
 
 @dataclass(frozen=True)
-class Corners:
-    step: float
-    count: int
+class Circle:
+    length: int
+    unit: float
+    centre: np.ndarray
+
+    one_label: ClassVar[bool] = False
 
     @property
     def grid(self):
-        none = np.zeros(self.count)
-        return Grid(none, none + self.step, np.zeros(self.count, dtype=bool))
+        return Grid(np.zeros(2), np.zeros(2), np.zeros(2, dtype=bool))
 
     def embed(self, values):
-        return self.step * (values[:, np.newaxis] == np.arange(self.count))
+        return self.unit * _points(values, self.length)
 
-    def average(self, values, groups):
-        return np.column_stack([real_centroids(column, groups) for column in self.embed(values).T])
+    def average(self, values, groups, weights=None):
+        return group_means(self.embed(values), groups, weights)
+
+
+def _points(values, length):
+    angles = 2.0 * np.pi * values / length
+    return np.column_stack([np.cos(angles), np.sin(angles)])
 '''
 
-READ_CATEGORY = '''"""Labels in files."""
+READ_CYCLE = '''"""Positions on a cycle in files."""
 
-from dataclasses import replace
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+from expectations.numbers import to_integers
 
 
-class CategoryKind:
+class CycleKind:
     def input_rules(self, attribute):
         return iter(())
 
     def read(self, attribute, column):
-        labels = sorted(pc.unique(column).to_pylist())
-        codes = pc.index_in(column, value_set=pa.array(labels))
-        return replace(attribute, labels=tuple(labels)), np.asarray(codes, dtype=np.int64)
+        return attribute, to_integers(column) % attribute.length
 
     def output_rules(self, attribute):
         return iter(())
@@ -103,10 +107,10 @@ from tasks.validate import validate
 spec = load(Path(sys.argv[1]))
 table, _ = validate.fn(ingest.fn(spec)[0], spec)
 masked, evaluation = mask_and_measure(table, spec, plainly)
-verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k)
-approval = judge.fn(table, masked, verdicts, spec).approval
+verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
+approval = judge.fn(masked, verdicts, spec).approval
 record = Record.of(spec, started_by="Ana")
-folder = publish.fn(masked.published, approval, spec, record, profile.fn(table, masked)).folder
+folder = publish.fn(masked, approval, spec, record, profile.fn(masked)).folder
 found = verify(folder)
 measures = recompute(found)
 json.dump([found.k_found, sorted(measures), evaluation.measures], sys.stdout)
@@ -114,54 +118,56 @@ json.dump([found.k_found, sorted(measures), evaluation.measures], sys.stdout)
 
 ROWS = """\
 id,zone,staff,sales,score
-a,north,1,10.5,1
-b,north,2,11.5,2
-c,south,1,10.0,3
-d,south,40,90.0,4
-e,south,42,91.0,
-f,north,44,95.0,6
-g,west,90,9.0,7
+a,23,1,10.5,1
+b,0,2,11.5,2
+c,1,1,10.0,3
+d,12,40,90.0,4
+e,11,42,91.0,
+f,13,44,95.0,6
+g,12,90,9.0,7
 """
 
 
-def test_a_category_is_two_files_and_its_place_in_the_spec(
+def test_a_kind_of_column_is_two_files_its_place_in_the_spec_and_its_name(
     request_of: Request, tmp_path: Path
 ) -> None:
     copy = Copy(tmp_path / "copy")
-    copy.add("algorithms/attributes/category.py", CATEGORY)
+    copy.add("algorithms/attributes/cycle.py", CYCLE)
     copy.insert(
         "algorithms/attributes/__init__.py",
-        "from algorithms.attributes.attribute import Attribute, Coordinates, Values\n",
         "from algorithms.attributes.category import Category\n",
+        "from algorithms.attributes.cycle import Cycle\n",
     )
-    copy.add("expectations/suites/kinds/category.py", READ_CATEGORY)
+    copy.add("expectations/suites/kinds/cycle.py", READ_CYCLE)
+    kinds = "expectations/suites/kinds/__init__.py"
+    copy.insert(kinds, "    Category,\n", "    Cycle,\n")
     copy.insert(
-        "expectations/suites/kinds/__init__.py",
-        "from expectations.suites.kinds.number import NumberKind\n",
-        "from algorithms.attributes import Category\n"
+        kinds,
         "from expectations.suites.kinds.category import CategoryKind\n",
+        "from expectations.suites.kinds.cycle import CycleKind\n",
     )
-    copy.insert(
-        "expectations/suites/kinds/__init__.py",
-        "COLUMN_KINDS: Mapping[type, Kind[Any]] = {",
-        "Category: CategoryKind(), ",
-    )
+    copy.insert(kinds, "COLUMN_KINDS: Mapping[type, Kind[Any]] = {\n", "    Cycle: CycleKind(),\n")
     columns = "expectations/request/sections/columns.py"
+    copy.insert(columns, "import Attribute, Category, ", "Cycle, ")
     copy.insert(
-        columns, "    integers: tuple[str, ...] = ()\n", "    categories: tuple[str, ...] = ()\n"
-    )
-    copy.insert(
-        columns, "import Attribute, Number\n", "from algorithms.attributes import Category\n"
+        columns, "    categories: tuple[str, ...] = ()\n", "    cycles: dict[str, int] = {}\n"
     )
     copy.insert(
         columns,
-        "        return tuple(\n",
-        "            Category(name) if name in self.categories else\n",
+        "        rule = self.published.get(name)\n",
+        "        if name in self.cycles:\n            return Cycle(name, self.cycles[name])\n",
+    )
+    words = "tasks/public_files.py"
+    copy.insert(words, "    Category,\n", "    Cycle,\n")
+    copy.insert(
+        words,
+        "    match attribute:\n",
+        '        case Cycle():\n            return Kind("cycle")\n',
     )
     assert len(copy.new_files) == 2
-    assert len(copy.changes) == 3
+    assert len(copy.changes) == 4
     added = sum(line.startswith("+") for lines in copy.changes.values() for line in lines)
-    assert added == 7
+    assert added == 11
 
     request_of.source.write_text(ROWS, encoding="utf-8")
     for how in ({"method": "mdav"}, {"method": "best", "options": {"iterations": 20}}):
@@ -169,8 +175,8 @@ def test_a_category_is_two_files_and_its_place_in_the_spec(
             release={"period": f"2026-{how['method']}"},
             columns={
                 "quasi_identifiers": ["zone", "staff", "sales"],
-                "categories": ["zone"],
-                "other": [],
+                "confidential": ["score"],
+                "cycles": {"zone": 24},
             },
             microaggregation={"k": 3, **how},
         )
@@ -178,6 +184,10 @@ def test_a_category_is_two_files_and_its_place_in_the_spec(
         assert k == 3
         assert "l_distinct" in recomputed
         assert measures["il_bound"] <= measures["il"]
+        # the hours around midnight are close to each other
+        data = request_of.public / "small" / f"2026-{how['method']}" / "data.csv"
+        hours = {line.split(",")[0] for line in data.read_text(encoding="utf-8").splitlines()[1:]}
+        assert "0" in hours
 
 
 MEASURE = '''"""How many groups there are."""

@@ -111,11 +111,15 @@ SECRET = "98765.4321"
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"staff": text("1", None, "3")}, "'staff' must have no missing values; 1 row breaks this"),
+        (
+            {"staff": text("1", None, "3")},
+            "'staff' must have no missing values, or columns.missing must say how they are "
+            "treated; 1 row breaks this",
+        ),
         ({"sales": text("1", SECRET, "x")}, "'sales' must be numeric; 1 row breaks this"),
         ({"sales": text(SECRET, "inf", "-inf")}, "'sales' must be finite; 2 rows break this"),
         ({"staff": text("1", "2.5", SECRET)}, "real numbers); 2 rows break this"),
-        ({"id": text(SECRET, SECRET, "c")}, "identifier and must be unique; 2 rows break this"),
+        ({"id": text(SECRET, SECRET, "c")}, "name it in columns.unit); 2 rows break this"),
         ({"id": text(None, SECRET, "c")}, "'id' must have no missing values; 1 row breaks this"),
         ({"extra": text("1", "2", SECRET)}, "the columns to which the spec gives a role"),
     ],
@@ -152,9 +156,9 @@ def test_a_check_that_cannot_run_is_our_fault(request_of: Request) -> None:
 def masked() -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "zone": text("1", "2", "3"),
             "staff": [2, 2, 2],
             "sales": [2.5, 2.5, 2.5],
+            "zone": text("1", "2", "3"),
             "score": text("7", None, "9"),
         }
     )
@@ -166,14 +170,14 @@ def suite_for_output(spec: ReleaseSpec) -> Any:
     source = good_input()
     table = table_from_arrow(pa.Table.from_pandas(source), spec.columns)
     digests = {name: digest_of(source[[name]]) for name in ("zone", "score")}
-    return output_suite(spec, table, digests)
+    return output_suite(spec, table, 0, digests)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda frame: frame.assign(id=["a", "b", "c"]), "without identifiers"),
-        (lambda frame: frame[["staff", "zone", "sales", "score"]], "published columns must be"),
+        (lambda frame: frame[["zone", "staff", "sales", "score"]], "published columns must be"),
         (lambda frame: frame.head(2), "as many rows as the input"),
         (
             lambda frame: frame.assign(sales=[2.5, 2.5, 2.6]),
@@ -229,7 +233,7 @@ def test_measures_at_their_ceilings_pass() -> None:
         (evaluation(il=10.00001), "IL is 10.000010 %, above its ceiling of 10.000000 %"),
         (evaluation(il=10.0 + 1e-14), "IL is 10.000000000000 %, above its ceiling of"),
         (evaluation(il=float("nan")), "IL is nan %"),
-        (evaluation(smallest=2), "the smallest group must hold k=3 records; it holds 2"),
+        (evaluation(smallest=2), "must occur in k=3 records; the rarest occurs in 2: use a method"),
     ],
 )
 def test_measures_above_their_ceilings_are_refused_in_one_sentence(
@@ -238,6 +242,26 @@ def test_measures_above_their_ceilings_are_refused_in_one_sentence(
     with pytest.raises(RefusedError) as raised:
         Approval(Verdicts(found, GATE, 3), "d")
     assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("ceilings", "words"),
+    [
+        ({"il": 10.0}, "DLD has no ceiling: give one in gate.ceilings.dld"),
+        ({"dld": 20.0, "pmse": 0.1}, "IL has no ceiling: give one in gate.ceilings.il"),
+        ({}, "IL has no ceiling: give one in gate.ceilings.il; DLD has no ceiling"),
+    ],
+)
+def test_nothing_is_approved_without_ceilings_of_il_and_dld(
+    ceilings: dict[str, float], words: str
+) -> None:
+    gate = GateSection(ceilings=Ceilings.model_validate(ceilings))
+    verdicts = Verdicts(evaluation(pmse=0.0), gate, 3)
+    assert [verdict.measure for verdict in verdicts] == [*ceilings, "k"]
+    assert all(verdict.passed for verdict in verdicts)
+    with pytest.raises(RefusedError) as raised:
+        Approval(verdicts, "d")
+    assert str(raised.value).startswith(words)
 
 
 def test_every_reason_is_given_at_once() -> None:

@@ -196,10 +196,20 @@ def gradients(files: Comparison) -> dict[str, Matrix]:
     return {name: np.sort(np.array(move))[::-1] for name, move in moves.items()}
 
 
+NOT_OF_NUMBERS = {
+    "k_units", "category_error", "margin_change", "association_change", "filled", "blanked",
+    "withheld", "merged", "weighted_total_change",
+}  # fmt: skip
+"""Measures of labels, missing values, strata, units and weights."""
+
+
 def test_no_figure_hangs_on_fewer_than_k_records() -> None:
     files = masked(np.random.default_rng(5).normal(size=(131, 2)))
     found = gradients(files)
-    assert found.keys() >= {name for name, m in MEASURES.items() if m.needs_original}
+    assert (
+        found.keys()
+        >= {name for name, measure in MEASURES.items() if measure.needs_original} - NOT_OF_NUMBERS
+    )
     shares = {
         name: float(moves[: K - 1].sum() / moves.sum())
         for name, moves in found.items()

@@ -133,6 +133,11 @@ def test_a_search_never_loses_more_than_its_start(
     assert after == before or np.bincount(found).max() < 2 * k
 
 
+def test_groups_large_enough_for_two_are_split_before_the_search() -> None:
+    found = search(table(8), np.zeros(40, dtype=np.int64), 3, iterations=0)
+    assert np.bincount(found).max() < 6
+
+
 def test_iterations_give_the_same_groups_and_seeds_others() -> None:
     x = table(5, n=200)
     found = [best(x, 4, budget=Budget(iterations=40), seed=seed).tolist() for seed in (1, 1, 2)]

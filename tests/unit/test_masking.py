@@ -9,7 +9,7 @@ from algorithms.masking import Plan, blocks, group, mask, paths
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.problem import Budget
-from algorithms.table import Table
+from algorithms.table import Stratum, Table
 from algorithms.types import Partition
 from tests.tables import table_of
 
@@ -18,16 +18,17 @@ def random_table(n: int = 60, strata: int = 1) -> Table:
     rng = np.random.default_rng(n)
     columns = (rng.integers(0, 50, n), rng.normal(size=n), rng.normal(size=n))
     attributes = (Number("a", 0, whole=True), Number("b", places=1), Number("c"))
-    return Table(attributes, columns, strata=np.arange(n) % strata if strata > 1 else None)
+    by_row = Stratum("region", np.arange(n) % strata)
+    return Table(attributes, columns, strata=(by_row,) if strata > 1 else ())
 
 
 def test_groups_never_cross_strata_and_hold_k_in_each() -> None:
     table = random_table(strata=4)
     masked = mask(table, Plan(k=4, method=METHODS["mdav"]))
     (grouping,) = masked.groupings
-    assert table.strata is not None
+    assert table.blocks is not None
     for group_number in range(grouping.partition.sizes.size):
-        assert len(set(table.strata[grouping.partition.labels == group_number])) == 1
+        assert len(set(table.blocks[grouping.partition.labels == group_number])) == 1
     assert grouping.partition.sizes.min() >= 4
     assert len(blocks(table, Plan(k=4, method=METHODS["mdav"]))) == 4
 
@@ -44,9 +45,9 @@ def test_a_block_is_grouped_as_a_table_of_its_own() -> None:
     table = random_table(strata=2)
     plan = Plan(k=3, method=METHODS["kward"], recut=True, refine={"iterations": 20})
     (grouping,) = group(table, plan, paths(table, plan))
-    assert table.strata is not None
+    assert table.blocks is not None
     for stratum in (0, 1):
-        rows = np.flatnonzero(table.strata == stratum)
+        rows = np.flatnonzero(table.blocks == stratum)
         x, grid = table.embedding.x[rows], table.embedding.grid
         alone = Table(
             tuple(map(Number, "abc")), tuple(np.ascontiguousarray(x[:, j]) for j in range(3))

@@ -24,6 +24,7 @@ from algorithms.profile import Profile, profile
 from algorithms.references import PAPERS
 from expectations.gate import Verdicts
 from expectations.manifest import Manifest
+from expectations.published.claims import Kind
 from expectations.published.verifier import verify
 from tasks.reporting import page, pictures
 from tasks.reporting.methodology import Facts, Moments, facts_of, methodology, readme
@@ -191,6 +192,9 @@ def test_the_report_of_a_blocked_attempt_says_so_first(request_of: Request) -> N
     found = checked(report(record, profile_of(files)))
     assert found.text.index("Blocked") < found.text.index("IL is 9 %, above its ceiling.")
     assert found.text.index("Nothing was published.") < found.text.index("Gate")
+    order = [found.text.rindex(heading) for heading in ("Certificate.", "What to look at first")]
+    assert order == sorted(order)
+    assert found.text.index("the most worrying first") < found.text.index("Utility: how far")
     for words in (
         "✗ failed",
         "✗ broken",
@@ -274,7 +278,9 @@ def test_stretched_axes_have_few_numbers_on_either_side_of_zero() -> None:
 
 def test_text_is_escaped_in_pages_and_not_in_the_readme(published: Request) -> None:
     folder = folder_of(published)
-    claims = replace(verify(folder).claims, title="Cats & <dogs>", types={"a < b": "string"})
+    claims = verify(folder).claims
+    types, roles = {"a < b": "string"}, {**claims.roles, "a < b": "confidential"}
+    claims = replace(claims, title="Cats & <dogs>", types=types, roles=roles)
     assert "<h1>Cats &amp; &lt;dogs&gt;, 2026-Q3</h1>" in methodology(claims, read_facts(folder))
     text = readme(claims)
     assert text.startswith("# Cats & <dogs>\n\n2026-Q3. ")
@@ -362,7 +368,8 @@ def test_no_docstring_is_part_of_a_public_page(
 def read_facts(folder: Path) -> Facts:
     import pyarrow.parquet
 
-    return facts_of(pyarrow.parquet.read_table(folder / "data.parquet"), ["staff", "sales"])
+    table = pyarrow.parquet.read_table(folder / "data.parquet")
+    return facts_of(table, verify(folder).claims)
 
 
 def test_the_methodology_names_path_options_rounding_and_the_rest(published: Request) -> None:
@@ -375,8 +382,7 @@ def test_the_methodology_names_path_options_rounding_and_the_rest(published: Req
         recut=True,
         refine={"iterations": 9},
         each_column=True,
-        integers=(),
-        decimals={"sales": 1},
+        kinds={"staff": Kind("number"), "sales": Kind("number", places=1)},
         revision=1,
         il_percent=80.0,
         il_rounding_percent=0.0,
@@ -394,14 +400,16 @@ def test_the_methodology_names_path_options_rounding_and_the_rest(published: Req
         assert words in found.text
     assert "divide it by" not in found.text
     assert "rounding accounts for" not in found.text
-    claims = replace(claims, decimals={})
-    assert "averages were rounded" in found.text
-    assert "averages were rounded" not in checked(methodology(claims, read_facts(folder))).text
+    claims = replace(claims, kinds={"staff": Kind("number"), "sales": Kind("number")})
+    assert "rounded to" in found.text
+    assert "rounded to" not in checked(methodology(claims, read_facts(folder))).text
 
 
-def test_facts_are_those_of_the_table() -> None:
-    table = pa.table({"a": [1, 1, 5, 5, 5], "b": [0.5, 0.5, 2.0, 2.0, 2.0]})
-    found = facts_of(table, ["a", "b"])
+def test_facts_are_those_of_the_table(published: Request) -> None:
+    claims = verify(folder_of(published)).claims
+    roles = {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"}
+    table = pa.table({"a": [1, 1, 5, 5, 5], "b": [0.5, 0.5, 2.0, 2.0, 2.0], "c": [*"vwxyz"]})
+    found = facts_of(table, replace(claims, roles=roles))
     assert found.sizes == {2: 1, 3: 1}
     values = [1, 1, 5, 5, 5]
     assert found.moments["a"] == Moments(

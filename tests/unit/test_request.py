@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -430,6 +431,16 @@ def test_a_release_with_a_budget_in_iterations_is_repeatable(request_of: Request
         request_of.load(
             microaggregation=how, evaluation={"certify_seconds": 1.0}
         ).check_repeatable()
+
+
+def test_ceilings_of_a_run_do_not_stand_in_for_reviewed_ones(request_of: Request) -> None:
+    found = resolved(request_of, {"il": 100.0, "dld": 100.0}, gate=None)
+    found.spec.check_releasable()
+    with pytest.raises(SpecError, match="none are given"):
+        found.file.spec.check_releasable()
+    record = Record.of_resolved(resolved(request_of, {}, gate=None))
+    assert math.isnan(record.ceiling("il"))
+    assert Record.of_resolved(found).ceiling("il") == 100.0
 
 
 def test_a_limit_on_what_seconds_decide_is_refused(request_of: Request) -> None:

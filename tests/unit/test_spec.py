@@ -1,13 +1,17 @@
 """Of the request: every fault is found, all at once, each with its path."""
 
 import json
+import math
 from typing import Annotated, Any
 
 import pytest
 from annotated_types import Ge, Lt
 
 from algorithms.errors import SpecError, StorageError
+from algorithms.measures import MEASURES
+from expectations.request.limits import limits_in_words
 from expectations.request.options import described, options_of
+from expectations.request.sections.gate import GateSection
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import load
 from flows.cli import main
@@ -20,7 +24,7 @@ def test_a_spec_is_read_and_its_paths_are_seen_from_its_folder(request_of: Reque
     assert spec.source.path == request_of.folder / "table.csv"
     assert spec.publication.public_folder == request_of.public
     assert spec.publication.staging == request_of.folder / ".public.staging"
-    assert spec.columns.published == ("zone", "staff", "sales", "score")
+    assert spec.columns.public == ("staff", "sales", "zone", "score")
     assert str(spec.release.folder) == "small/2026-Q3"
 
 
@@ -58,10 +62,14 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"columns": {"other": [""]}}, "columns: a column must have a name"),
     (
         {"columns": {"decimals": {"staff": 1}}},
-        "columns: decimals must be given only for quasi-identifiers",
+        "columns: each quasi-identifier must have one kind; listed twice: 'staff' (integers, dec",
     ),
     ({"columns": {"decimals": {"zone": 1}}}, "that are not integers; these are not: 'zone'"),
-    ({"columns": {"decimals": {"sales": -1}}}, "columns.decimals.sales: must be greater"),
+    ({"columns": {"decimals": {"sales": -1}}}, "sales: must be a whole number from 0 to 15, or"),
+    ({"columns": {"decimals": {"sales": True}}}, "from 0 to 15, or all; got True"),
+    ({"columns": {"decimals": {"sales": None}}}, "columns.decimals.sales: must be a whole number"),
+    ({"columns": {"missing": {"sales": "x"}}}, "columns.missing.sales: must be 'state', 'blank',"),
+    ({"columns": {"published": {"sales": "x"}}}, "columns.published.sales: must be 'mode',"),
     ({"microaggregation": {"method": "mdva"}}, "microaggregation.method: no method is called"),
     ({"microaggregation": {"k": 1}}, "microaggregation.k: must be greater than or equal to 2"),
     ({"microaggregation": {"k": 2.5}}, "microaggregation.k: must be a valid integer; got 2.5"),
@@ -93,8 +101,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
         {"microaggregation": {"ordering_options": {"chain": True}}},
         "ordering_options need an ordering; the spec names none",
     ),
-    ({"gate": None}, "gate: must be given; it is missing"),
-    ({"gate": {"ceilings": {"il": 5.0}}}, "gate.ceilings.dld: must be given; it is missing"),
+    ({"publication": None}, "publication: must be given; it is missing"),
     ({"gate": {"ceilings": {"il": -1.0, "dld": 5.0}}}, "gate.ceilings.il: must be greater"),
     ({"gate": {"ceilings": {"il": 5.0, "dld": 100.5}}}, "gate.ceilings.dld: must be less"),
     ({"gate": {"ceilings": {"il": float("nan"), "dld": 5.0}}}, "gate.ceilings.il: must be"),
@@ -128,7 +135,7 @@ def test_a_fault_is_named_with_its_path(
 
 def test_all_faults_are_reported_at_once(request_of: Request) -> None:
     with pytest.raises(SpecError) as raised:
-        request_of.load(release={"name": "A"}, microaggregation={"k": 0}, gate=None, surprise=1)
+        request_of.load(release={"name": "A"}, microaggregation={"k": 0}, source=None, surprise=1)
     assert len(str(raised.value).splitlines()) == 4
 
 
@@ -215,8 +222,93 @@ def test_a_limit_that_can_never_refuse_is_warned_of(request_of: Request) -> None
         "the worst possible value is 100; set it below that",
         "the floor of 1 on distinct l-diversity can never refuse: with groups of at least k=5 the "
         "worst possible value is 1; set it above that",
+        "the ceiling of 100 on IL refuses hardly anything: IL has no worst possible value, and a "
+        "file that loses 100 % is no better than publishing the mean of each column; set it well "
+        "below that",
     )
-    assert request_of.load(gate={"ceilings": {"il": 100.0, "dld": 39.9}}).warnings == ()
+    assert request_of.load(gate={"ceilings": {"il": 99.5, "dld": 39.9}}).warnings == ()
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURES if name != "k"])
+def test_every_measure_with_a_worst_value_is_warned_of_at_that_value(
+    request_of: Request, name: str
+) -> None:
+    measure = MEASURES[name]
+    worst = measure.worst_at(3)
+    kind = "ceilings" if measure.better == "lower" else "floors"
+    limit = 100.0 if name == "il" else 1e6 if math.isinf(worst) else worst
+    gate: dict[str, Any] = {"ceilings": {"il": 50.0, "dld": 50.0}, "floors": {}}
+    gate[kind][name] = limit
+    found = [text for text in request_of.load(gate=gate).warnings if measure.title in text]
+    assert len(found) == (name == "il" or not math.isinf(worst))
+
+
+def test_limits_are_listed_with_the_worst_value_of_each_measure() -> None:
+    gate = GateSection.model_validate(
+        {
+            "ceilings": {"il": 25.0, "dld": 38.0, "mean_change": 0.1, "t_equal": 0.5},
+            "floors": {"l_distinct": 3},
+        }
+    )
+    assert limits_in_words(gate, 5) == (
+        "k at least 5",
+        "IL at most 25 % (no largest value; 100 % is no better than publishing the mean)",
+        "DLD at most 38 % (never above 40 % with groups of at least 5)",
+        "largest change of a mean at most 0.1 sd (no largest value)",
+        "t-closeness, equal distance at most 0.5 (never above 1)",
+        "distinct l-diversity at least 3 (never below 1)",
+    )
+    assert limits_in_words(GateSection(), 5) == (
+        "k at least 5",
+        "IL: no ceiling yet",
+        "DLD: no ceiling yet",
+    )
+
+
+@pytest.mark.parametrize(
+    ("gate", "found"),
+    [
+        (None, "none are given"),
+        ({"ceilings": {}}, "none are given"),
+        ({"ceilings": {"pmse": 0.1}}, "none are given"),
+        ({"ceilings": {"il": 5.0}}, "dld is missing"),
+        ({"ceilings": {"dld": 5.0, "il": None}}, "il is missing"),
+    ],
+)
+def test_a_spec_without_ceilings_is_a_spec_by_which_nothing_can_be_released(
+    request_of: Request, gate: dict[str, Any] | None, found: str
+) -> None:
+    request_of.content["gate"] = {}
+    spec = request_of.load(gate=gate)
+    with pytest.raises(SpecError) as raised:
+        spec.check_releasable()
+    assert str(raised.value) == (
+        "gate.ceilings must give il and dld before anything can be released; "
+        f"{found}: `microrelease explore SPEC` proposes ceilings"
+    )
+    assert any("nothing can be released by it yet" in warning for warning in spec.warnings)
+
+
+def test_a_spec_with_both_ceilings_can_be_released(request_of: Request) -> None:
+    spec = request_of.load()
+    spec.check_releasable()
+    assert not any("released" in warning for warning in spec.warnings)
+
+
+def test_a_spec_without_ceilings_is_checked_and_its_release_refused(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(request_of.write(gate=None))
+    assert main(["check", path]) == 0
+    shown = capsys.readouterr()
+    assert "  limit  IL: no ceiling yet" in shown.out
+    assert "gate.ceilings gives no il and no dld" in shown.err
+    for options in ([], ["--dry-run"], ["--candidate"]):
+        assert main(["run", path, *options]) == 10
+        error = capsys.readouterr().err
+        assert error.startswith("misspecified: gate.ceilings must give il and dld before anything")
+        assert len(error.splitlines()) == 1
+    assert not request_of.register.exists()
 
 
 def test_every_limit_of_the_example_can_refuse() -> None:
