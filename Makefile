@@ -6,7 +6,7 @@ EXAMPLE := build/example
 BIN := .venv/bin
 DEV := .venv-dev/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-deps
-TOGETHER := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+TOGETHER := --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 15
 COMPILE = $(DEV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--annotation-style line --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 

@@ -38,7 +38,7 @@ class Evaluation:
     notes : dict of str to str
         For measures that are estimated, or proven as far as time allowed: how they were computed.
     records, groups : int
-        Records, and distinct combinations of published quasi-identifiers.
+        Records, and distinct combinations of published values that are counted into k.
     sizes : dict of int to int
         Number of such combinations by the number of records that share them.
     columns : list of dict

@@ -1,4 +1,4 @@
-"""Sizes of the classes of records that share all published quasi-identifiers."""
+"""Sizes of the classes of records that share all published values that are counted into k."""
 
 from algorithms.comparison import Released
 from algorithms.measure import Measure
@@ -16,7 +16,8 @@ MEASURES = (
         unit="",
         better="higher",
         definition=(
-            "Number of records that share the rarest combination of published quasi-identifiers."
+            "Number of records that share the rarest combination of published values that are "
+            "counted into k: those of all columns but the confidential ones."
         ),
         paper="SWE02",
         run=lambda files: float(files.sizes.min()),
@@ -30,7 +31,7 @@ MEASURES = (
         unit="",
         better="lower",
         definition=(
-            "Number of combinations of published quasi-identifiers that occur in fewer than k "
+            "Number of combinations of published values counted into k that occur in fewer than k "
             "records."
         ),
         paper="SWE02",

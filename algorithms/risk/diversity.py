@@ -98,7 +98,7 @@ MEASURES = (
         better="higher",
         definition=(
             "Smallest number of distinct values of a confidential column among records that share "
-            "all published quasi-identifiers."
+            "all published values that are counted into k."
         ),
         paper="MKG07",
         run=partial(_worst, distinct_values, min),
@@ -113,7 +113,7 @@ MEASURES = (
         better="higher",
         definition=(
             "Exponential of the smallest entropy of a confidential column among records that "
-            "share all published quasi-identifiers."
+            "share all published values that are counted into k."
         ),
         paper="MKG07",
         run=partial(_worst, entropy_values, min),

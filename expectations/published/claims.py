@@ -165,6 +165,30 @@ class Claims:
             return self.quasi_identifiers
         return tuple(name for name, role in self.roles.items() if role != "confidential")
 
+    @property
+    def known_in_words(self) -> str:
+        """Which columns are counted into k, and how many they are."""
+        which = "quasi-identifiers" if self.format < KNOWN_SINCE else "columns counted into k"
+        return f"the {len(self.known)} {which}"
+
+    @property
+    def limits_in_words(self) -> tuple[str, ...]:
+        """What the files alone cannot show about k, or do not promise."""
+        beside = [name for name in self.roles if name not in self.known]
+        unsigned = [name for name in beside if self.roles[name] != "confidential"]
+        limits = []
+        if unsigned:
+            limits.append(
+                f"format {self.format} does not count columns that stand beside the "
+                f"quasi-identifiers: {', '.join(unsigned)}"
+            )
+        if self.counts == UNITS:
+            limits.append(
+                "k counts units, such as persons or households, which the files do not show; rows "
+                "were counted"
+            )
+        return tuple(limits)
+
     def of_role(self, role: str) -> tuple[str, ...]:
         """Name the columns of a role."""
         return tuple(name for name, own in self.roles.items() if own == role)

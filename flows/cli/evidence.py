@@ -16,8 +16,8 @@ def verify(folder: Path) -> int:
     """Verify a published folder from its own files.
 
     Recompute the checksums, compare the CSV file with the Parquet file and count the rows of every
-    combination of quasi-identifiers, with code that shares nothing with the methods. Then recompute
-    every measure that does not need the original data.
+    combination of values in all columns but the confidential ones, with code that shares nothing
+    with the methods. Then recompute every measure that does not need the original data.
     """
     from expectations.published.recomputed import recompute
     from expectations.published.verifier import verify
@@ -26,10 +26,11 @@ def verify(folder: Path) -> int:
     measures = recompute(verification)
     display.say(
         f"{folder}: intact; {verification.rows} rows, {len(verification.columns)} columns; every "
-        f"combination of the {len(verification.claims.quasi_identifiers)} quasi-identifiers occurs "
-        f"in at least {verification.k_found} rows (the release promises k = "
-        f"{verification.k_claimed})"
+        f"combination of {verification.claims.known_in_words} occurs in at least "
+        f"{verification.k_found} rows (the release promises k = {verification.k_claimed})"
     )
+    for limit in verification.claims.limits_in_words:
+        display.say(f"  not verified  {limit}")
     display.recomputed(measures)
     return 0
 

@@ -145,6 +145,14 @@ BAD: dict[str, Bad] = {
     "a level without a name": Bad(
         10, "every level must have a name; 1", tree=TREE + "K1,,organs\n"
     ),
+    "lines without codes": Bad(
+        10,
+        "it must have at least one row; it is empty",
+        columns={"hierarchies": {"icd": {"rows": [[]]}}},
+    ),
+    "a level filled by a repeated name, and a cycle": Bad(
+        10, "there is a cycle", tree="a1,a1,b1\nb1,b1,a1\n"
+    ),
     "an empty hierarchy": Bad(10, "columns.hierarchies.icd.file: must have lines", tree=""),
     "no hierarchy": Bad(10, "icd.file: must be a readable CSV file in UTF-8", tree=None),
     "a group of codes as a value": Bad(
@@ -267,6 +275,14 @@ BAD: dict[str, Bad] = {
         "merge is about strata, or missing values that stay apart; columns names none",
         columns={"strata": [], "dropped": {"region": "not needed"}},
         sections=MERGE,
+    ),
+    "merging where each column has its own groups": Bad(
+        10,
+        "microaggregation: each_column and small_strata: merge exclude each other",
+        columns={
+            "hierarchies": {"icd": {"file": "icd.csv"}, "region": {"prefixes": [1]}},
+        },
+        sections={"microaggregation": {"small_strata": "merge", "each_column": True}},
     ),
     "a rule of codes for labels": Bad(
         10,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from algorithms.errors import IntegrityError
 from expectations.published.claims import claims_of, encode
 from expectations.published.recomputed import recompute
 from expectations.published.verifier import checksums, verify
+from flows.cli import main
 from tests.conftest import Request
 from tests.publishing import folder_of
 
@@ -162,3 +164,31 @@ def test_a_figure_that_was_changed_is_noticed(published: Request) -> None:
     path.write_text(json.dumps(package), encoding="utf-8")
     with pytest.raises(IntegrityError, match=r"l_distinct must be \d\.0; it is \d\.0"):
         recompute(verify(folder_of(published)))
+
+
+def test_a_verification_says_which_columns_it_counted_and_which_it_could_not(
+    published: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_of(published)
+    assert main(["verify", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "every combination of the 2 columns counted into k occurs in at least" in shown
+    assert "not verified" not in shown
+
+    def in_units(package: dict[str, Any]) -> None:
+        package["microrelease"]["k_counts"] = "units"
+
+    rewrite(folder, in_units)
+    assert main(["verify", str(folder)]) == 0
+    assert "not verified  k counts units" in capsys.readouterr().out
+
+
+def test_an_old_format_says_that_it_did_not_count_columns_beside_the_keys(
+    published: Request,
+) -> None:
+    claims = claims_of((folder_of(published) / "datapackage.json").read_bytes())
+    old = replace(claims, format=2, roles={**claims.roles, "zone": "other"})
+    assert old.known_in_words == "the 2 quasi-identifiers"
+    assert old.limits_in_words == (
+        "format 2 does not count columns that stand beside the quasi-identifiers: zone",
+    )
