@@ -57,9 +57,16 @@ class InputFacts(BaseModel):
 
     path: str
     sha256: str
+    """SHA-256 of the bytes that were read."""
     bytes: int
     rows: int
     columns: int
+    content: str = ""
+    """Fingerprint of the table, which is the same for every file with the same content."""
+    declared_missing: dict[str, int] = Field(default_factory=dict)
+    """Cells that the file itself declares to be missing by a code, by column."""
+    missing_codes: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """Cells with each code that the spec declares to mean missing, by column."""
 
 
 class EvaluationFacts(BaseModel):
