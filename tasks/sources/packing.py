@@ -31,9 +31,9 @@ HEAD = 65_536
 """Number of bytes that show whether a file is text."""
 
 ALWAYS_ALLOWED = 2**28
+"""Number of bytes to which any file may grow."""
 MOST_EXPANSION = 200
-"""A file larger than the one may not be this many times larger than when it was packed. Tables
-rarely shrink to less than a fiftieth."""
+"""Number of times its size to which a larger file may grow; tables rarely grow fifty times."""
 
 
 def unpacked(content: bytes, compression: str) -> bytes:
@@ -50,23 +50,33 @@ def unpacked(content: bytes, compression: str) -> bytes:
             f"the source must be compressed with {compression}, as its name says; it is {kind}: "
             "correct source.path"
         )
-    limit = max(ALWAYS_ALLOWED, MOST_EXPANSION * len(content))
     result = io.BytesIO()
     try:
         with pa.input_stream(pa.BufferReader(content), compression=compression) as stream:
-            while result.tell() <= limit and (chunk := stream.read(CHUNK)):
+            while chunk := stream.read(CHUNK):
                 result.write(chunk)
+                check_growth(result.tell(), len(content))
     except (pa.ArrowException, OSError):
         raise DataError(
             f"the source must be compressed with {compression}, but cannot be unpacked: it may be "
             "damaged or incomplete"
         ) from None
-    if result.tell() > limit:
+    return result.getvalue()
+
+
+def check_growth(unpacked: int, packed: int) -> None:
+    """Check that a file does not grow too much when it is unpacked.
+
+    Raises
+    ------
+    DataError
+        If its bytes are too many.
+    """
+    if unpacked > max(ALWAYS_ALLOWED, MOST_EXPANSION * packed):
         raise DataError(
             f"the source must not grow to more than {MOST_EXPANSION} times its size when it is "
             "unpacked; it does: unpack it yourself if it is the right file"
         )
-    return result.getvalue()
 
 
 def kind_by_content(content: bytes) -> str | None:
