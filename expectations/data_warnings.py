@@ -9,6 +9,18 @@ import numpy as np
 from algorithms.attributes import Category, Hierarchy, Values, WithMissing, is_missing
 from algorithms.masked import Masked
 from algorithms.table import Table, combinations
+from expectations.manifest import InputFacts
+
+
+def source_warnings(source: InputFacts) -> tuple[str, ...]:
+    """Warn of codes for missing values that no cell has."""
+    return tuple(
+        f"source.missing_codes.{column}: {code} occurs nowhere in the source; is it written as in "
+        "the source?"
+        for column, counts in source.missing_codes.items()
+        for code, count in counts.items()
+        if not count
+    )
 
 
 def table_warnings(table: Table, k: int) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ and the changes of a run.
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -57,9 +58,24 @@ class InputFacts(BaseModel):
 
     path: str
     sha256: str
+    """SHA-256 of the bytes that were read."""
     bytes: int
     rows: int
     columns: int
+    content: str = ""
+    """Fingerprint of the table, which is the same for every file with the same content."""
+    declared_missing: dict[str, int] = Field(default_factory=dict)
+    """Cells that the file itself declares to be missing by a code, by column."""
+    missing_codes: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """Cells with each code that the spec declares to mean missing, by column."""
+
+    @property
+    def missing_by_code(self) -> dict[str, int]:
+        """Cells that are missing because of a code, by column."""
+        counts = Counter(self.declared_missing)
+        for column, codes in self.missing_codes.items():
+            counts[column] += sum(codes.values())
+        return dict(counts)
 
 
 class EvaluationFacts(BaseModel):

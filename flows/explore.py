@@ -13,6 +13,7 @@ from pydantic import Field
 
 from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
+from expectations.data_warnings import source_warnings
 from expectations.request.named import NamedSpec, resolve_spec
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec import ReleaseSpec
@@ -127,9 +128,9 @@ def _explore(
 ) -> tuple[tuple[Cell, ...], SourceFacts]:
     log = get_run_logger()
     wanted = choices(spec, methods, orderings, ks)
-    read, _ = ingest(spec)
+    read, facts = ingest(spec)
     table, _ = validate(read, spec)
-    source = source_facts(table, spec.microaggregation.k)
+    source = source_facts(table, spec.microaggregation.k, source_warnings(facts))
     for warning in source.warnings:
         log.warning("%s", warning)
     standardise(table, spec.plan)

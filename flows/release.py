@@ -9,7 +9,7 @@ from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
 from algorithms.errors import RejectedError, ReleaseError
-from expectations.data_warnings import masking_warnings, table_warnings
+from expectations.data_warnings import masking_warnings, source_warnings, table_warnings
 from expectations.gate import Verdicts
 from expectations.manifest import Record
 from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
@@ -158,7 +158,7 @@ def _process(
     """Take the table through all stages; no record of it is left in memory after that."""
     try:
         source, facts = ingest(spec)
-        attempt = attempt.adding(input=facts)
+        attempt = _warned(attempt.adding(input=facts), source_warnings(facts))
         table, checked = validate(source, spec)
         attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
         masked, evaluation = mask_and_measure(table, spec, as_task)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from algorithms.errors import DataError
 from expectations.manifest import InputFacts
 from expectations.request.spec import ReleaseSpec
+from tasks.sources.fingerprint import fingerprint
 from tasks.sources.table import read_table
 from tasks.stage import stage
 
@@ -29,13 +30,18 @@ def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
     """Read the source file once, and compute the checksum of the bytes that were read."""
     path = spec.source.path
     content = _content(path)
-    table = read_table(content, spec)
+    read = read_table(content, spec.source, spec.columns)
+    table, known = read.table, spec.columns.all
     return table, InputFacts(
         path=str(path),
         sha256=hashlib.sha256(content).hexdigest(),
         bytes=len(content),
         rows=table.num_rows,
         columns=table.num_columns,
+        content=fingerprint(table),
+        # a damaged file may have a record in place of the names
+        declared_missing={name: n for name, n in read.declared_missing.items() if name in known},
+        missing_codes=read.missing_codes,
     )
 
 

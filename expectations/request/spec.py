@@ -192,6 +192,18 @@ class ReleaseSpec(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _source_names_columns(self) -> Self:
+        named = {"codes": self.source.codes, "missing_codes": tuple(self.source.missing_codes)}
+        for key, names in named.items():
+            strays = [name for name in names if name not in self.columns.all]
+            if strays:
+                raise SpecError(
+                    f"source.{key} must be about columns that have a role; these have none: "
+                    f"{', '.join(map(repr, strays))}"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _source_is_not_public(self) -> Self:
         if lies_within(self.source.path, self.publication.public_folder):
             raise SpecError(

@@ -202,7 +202,7 @@ def check(spec: Path, period: str | None) -> int:
     """
     from algorithms.risk.known import unchanged_exposures
     from algorithms.strata import settle
-    from expectations.data_warnings import table_warnings
+    from expectations.data_warnings import source_warnings, table_warnings
     from expectations.request.limits import limits_in_words
     from tasks.ingest import ingest
     from tasks.store.public_folder import check_places
@@ -212,10 +212,10 @@ def check(spec: Path, period: str | None) -> int:
     display.warnings(resolved.warnings)
     resolved.check_repeatable()
     check_places(resolved.publication)
-    source, _ = ingest.fn(resolved)
+    source, facts = ingest.fn(resolved)
     table, findings = validate.fn(source, resolved)
     k = resolved.microaggregation.k
-    display.warnings(table_warnings(table, k))
+    display.warnings((*source_warnings(facts), *table_warnings(table, k)))
     settled = settle(table, k, resolved.microaggregation.small_strata)
     display.say(
         f"{spec}: the spec is valid and its source matches it: {len(table)} rows, "
@@ -223,6 +223,8 @@ def check(spec: Path, period: str | None) -> int:
     )
     for limit in limits_in_words(resolved.gate, k):
         display.say(f"  limit  {limit}")
+    for column, count in facts.missing_by_code.items():
+        display.say(f"  missing  {count} cells of {column!r}, by a code")
     if settled.withheld is not None:
         display.say(f"  withheld  {len(settled.withheld)} records of strata that are too small")
     if settled.merged:

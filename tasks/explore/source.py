@@ -26,6 +26,8 @@ class SourceFacts:
     warnings: tuple[str, ...] = ()
 
 
-def source_facts(table: Table, k: int) -> SourceFacts:
-    """Look at a source table before it is masked."""
-    return SourceFacts(len(table), unchanged_exposures(table, k), table_warnings(table, k))
+def source_facts(table: Table, k: int, warnings: tuple[str, ...] = ()) -> SourceFacts:
+    """Look at a source table before it is masked; add to warnings that reading it gave."""
+    return SourceFacts(
+        len(table), unchanged_exposures(table, k), (*warnings, *table_warnings(table, k))
+    )

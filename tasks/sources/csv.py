@@ -5,21 +5,17 @@ import csv
 import io
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from algorithms.errors import DataError
-from expectations.numbers import lossless
 from expectations.request.sections.source import SourceSection
-from expectations.request.spec import ReleaseSpec
-from tasks.sources.reader import Reader
+from tasks.sources.reader import Decoded, Reader
 
 BYTE_ORDER_MARK = "\ufeff"
 
 
-def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
-    """Read a CSV file as text; unchanged columns become numbers if no cell changes."""
-    source = spec.source
+def read(content: bytes, source: SourceSection) -> Decoded:
+    """Read all cells of a CSV file as text."""
     try:
         table = _all_text(content, source)
     except (pa.ArrowException, UnicodeError, csv.Error, StopIteration):
@@ -28,19 +24,7 @@ def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
             f"cannot be read with delimiter {source.delimiter!r} and encoding {source.encoding!r}: "
             "correct the file, or source.delimiter and source.encoding"
         ) from None
-    named = zip(table.column_names, table.columns, strict=True)
-    return pa.table([_column(name, text, spec) for name, text in named], names=table.column_names)
-
-
-def _column(name: str, text: pa.ChunkedArray, spec: ReleaseSpec) -> pa.ChunkedArray:
-    """Give numbers a decimal point; read an unchanged column as numbers if that is safe."""
-    columns = spec.columns
-    pointed = _swap_marks(text) if spec.source.decimal == "," else text
-    if name in columns.numeric:
-        return pointed
-    is_plain = name in columns.untouched and name not in columns.hierarchies
-    numbers = lossless(pointed) if is_plain else None
-    return text if numbers is None else numbers
+    return Decoded(table, written=tuple(table.column_names))
 
 
 def _all_text(content: bytes, source: SourceSection) -> pa.Table:
@@ -66,12 +50,6 @@ def _header_and_text(content: bytes, source: SourceSection) -> tuple[list[str], 
     with io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines, delimiter=source.delimiter)
         return next(row for row in rows if row), text
-
-
-def _swap_marks(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Write a decimal comma as a point; a point becomes a comma, which no number contains."""
-    marked = pc.replace_substring(text, ".", "\0")
-    return pc.replace_substring(pc.replace_substring(marked, ",", "."), "\0", ",")
 
 
 READER = Reader("a CSV file", is_text=True, read=read)

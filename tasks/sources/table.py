@@ -1,46 +1,46 @@
 """Reads a source of any kind, and refuses tables that cannot be published."""
 
-import codecs
+import re
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from algorithms.errors import DataError
+from expectations.numbers import lossless
 from expectations.published.verifier import field_type
 from expectations.request.sections.columns import ColumnsSection
-from expectations.request.spec import ReleaseSpec
+from expectations.request.sections.source import SourceSection
 from tasks.sources import READERS
+from tasks.sources.codes import SourceTable, decimal_points, replace_codes
+from tasks.sources.packing import TEXT, kind_by_content, unpacked
 from tasks.sources.reader import Reader
-
-TEXT = "a text file, such as CSV"
-FIRST_BYTES = {
-    b"PAR1": "a Parquet file",
-    b"PARE": "an encrypted Parquet file",
-    b"ARROW1": "an Arrow file",
-    b"\x1f\x8b": "compressed with gzip",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd",
-    b"BZh": "compressed with bzip2",
-    b"\xfd7zXZ\0": "compressed with xz",
-    b"PK\x03\x04": "a ZIP archive, as Excel files are",
-    b"\xd0\xcf\x11\xe0": "an old Excel file",
-}
-"""Kinds of file that are often confused, by their first bytes."""
-HEAD = 65_536
-"""Number of bytes that show whether a file is text."""
 
 EPOCH = date(1970, 1, 1).toordinal()
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """Units of time per second."""
 
 
-def read_table(content: bytes, spec: ReleaseSpec) -> pa.Table:
-    """Read the bytes of the file that a spec names.
+def read_table(
+    content: bytes, source: SourceSection, columns: ColumnsSection | None = None
+) -> SourceTable:
+    """Read the bytes of a file.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file, compressed if its ending says so.
+    source : SourceSection
+        Its kind, and how it is read.
+    columns : ColumnsSection, optional
+        The roles of its columns. Without them, text becomes numbers wherever that changes no cell.
 
     Returns
     -------
-    pyarrow.Table
+    SourceTable
         Each column once, as numbers, text, truth values, dates or times; NaN counts as missing.
 
     Raises
@@ -49,20 +49,59 @@ def read_table(content: bytes, spec: ReleaseSpec) -> pa.Table:
         If the file is of another kind than the spec says, cannot be read, or has columns that
         cannot be published.
     """
-    reader = READERS[spec.source.kind]
+    reader = READERS[source.kind]
+    if source.compression:
+        content = unpacked(content, source.compression)
     _refuse_other_kinds(content, reader)
-    table = reader.read(content, spec)
-    _refuse_duplicates(table, spec.columns)
+    decoded = reader.read(content, source)
+    read = replace_codes(decoded, source)
+    if columns is not None:
+        _refuse_other_labels(read, frozenset(columns.all))
+    typed = _from_text(read.table, decoded.written, source, columns)
+    return replace(read, table=checked(typed, columns))
+
+
+def checked(table: pa.Table, columns: ColumnsSection | None = None) -> pa.Table:
+    """Normalise the types of a table, and refuse columns that cannot be published.
+
+    Raises
+    ------
+    DataError
+        If a column is repeated, or has a type or a year that cannot be published.
+    """
+    known = frozenset(() if columns is None else columns.all)
+    _refuse_duplicates(table, known)
     plain = pa.table([_plain(column) for column in table.columns], names=table.column_names)
-    _refuse_other_types(plain, spec.columns)
-    _refuse_other_years(plain, spec.columns)
+    _refuse_other_types(plain, known)
+    _refuse_other_years(plain, known)
     return plain
+
+
+def _from_text(
+    table: pa.Table, written: tuple[str, ...], source: SourceSection, columns: ColumnsSection | None
+) -> pa.Table:
+    """Give numbers a decimal point; read columns without a kind as numbers if that is safe."""
+    numeric = () if columns is None else columns.numeric
+    plain = written if columns is None else _plain_columns(columns)
+    cells = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        pointed = decimal_points(column) if source.decimal == "," else column
+        is_plain = name in plain and name in written
+        numbers = lossless(pointed) if is_plain else None
+        cells.append(pointed if name in numeric else column if numbers is None else numbers)
+    return pa.table(cells, names=table.column_names)
+
+
+def _plain_columns(columns: ColumnsSection) -> list[str]:
+    """List the columns that are published unchanged and need not stay text."""
+    return [name for name in columns.untouched if name not in columns.hierarchies]
 
 
 def _refuse_other_kinds(content: bytes, reader: Reader) -> None:
     """Refuse a file of another kind than the spec says, if its first bytes show the kind."""
-    kinds = (kind for start, kind in FIRST_BYTES.items() if content.startswith(start))
-    kind = TEXT if _is_text(content) else next(kinds, None)
+    if reader.starts is not None and re.match(reader.starts, content, re.DOTALL):
+        return
+    kind = kind_by_content(content)
     if kind not in (None, TEXT if reader.is_text else reader.file):
         raise DataError(
             f"the source must be {reader.file}; it is {kind}: unpack or convert it, or correct "
@@ -70,49 +109,56 @@ def _refuse_other_kinds(content: bytes, reader: Reader) -> None:
         )
 
 
-def _is_text(content: bytes) -> bool:
-    try:
-        # unlike bytes.decode, this accepts a character that is cut in two at the end
-        return "\0" not in codecs.getincrementaldecoder("utf-8")().decode(content[:HEAD])
-    except UnicodeDecodeError:
-        return False
-
-
-def _refuse_duplicates(table: pa.Table, columns: ColumnsSection) -> None:
+def _refuse_duplicates(table: pa.Table, known: frozenset[str]) -> None:
     repeated = [name for name, count in Counter(table.column_names).items() if count > 1]
+    _refuse(repeated, known, "each column of the source must have its own name; these are repeated")
+
+
+def _refuse_other_labels(read: SourceTable, known: frozenset[str]) -> None:
     _refuse(
-        repeated, columns, "each column of the source must have its own name; these are repeated"
+        read.alike,
+        known,
+        "codes of a column must have different value labels, or source.codes must name the column "
+        f"to read it without labels; {sum(read.alike.values())} codes share a label",
+    )
+    _refuse(
+        read.half_labelled,
+        known,
+        "all codes of a column must have value labels, or none: name codes that mean missing in "
+        "source.missing_codes, or name the column in source.codes to read it without labels; "
+        f"{sum(read.half_labelled.values())} codes have no label, and others of the same column do",
     )
 
 
-def _refuse_other_types(table: pa.Table, columns: ColumnsSection) -> None:
+def _refuse_other_types(table: pa.Table, known: frozenset[str]) -> None:
     _refuse(
         [field.name for field in table.schema if field_type(field.type) is None],
-        columns,
+        known,
         "columns must hold numbers, text, truth values, dates or times without time zone; these "
         "hold something else",
     )
 
 
-def _refuse_other_years(table: pa.Table, columns: ColumnsSection) -> None:
+def _refuse_other_years(table: pa.Table, known: frozenset[str]) -> None:
     _refuse(
         [name for name in table.column_names if not _within_years(table[name])],
-        columns,
+        known,
         "dates and times must lie in the years 1 to 9999; these columns have other years",
     )
 
 
-def _refuse(names: list[str], columns: ColumnsSection, words: str) -> None:
+def _refuse(names: Iterable[str], known: frozenset[str], words: str) -> None:
     """Refuse a table because of some columns.
 
     Columns that the spec does not name are only counted: in a damaged file their names may be
     records.
     """
-    if names:
-        known = [repr(name) for name in names if name in columns.all]
-        unknown = len(names) - len(known)
+    listed = list(names)
+    if listed:
+        shown = [repr(name) for name in listed if name in known]
+        unknown = len(listed) - len(shown)
         counted = [f"{unknown} that the spec does not name"] if unknown else []
-        raise DataError(f"{words}: {', '.join(known + counted)}")
+        raise DataError(f"{words}: {', '.join(shown + counted)}")
 
 
 def _within_years(column: pa.ChunkedArray) -> bool:

@@ -1,0 +1,59 @@
+"""Decodes files in a process of its own, which may crash on a damaged file."""
+
+import codecs
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.ipc
+
+from algorithms.errors import ContractError
+from expectations.request.sections.source import SourceSection
+from tasks.sources.reader import Decoded, unreadable
+
+PROGRAM = Path(__file__).with_name("readstat.py")
+UNREADABLE = 3
+"""Exit code of the program if the file cannot be decoded."""
+
+
+def apart(kind: str, file: str) -> Callable[[bytes, SourceSection], Decoded]:
+    """Give a function that lets the program `tasks.sources.readstat` decode a file.
+
+    The file and its table travel through pipes and are never written to disk.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of file, as the program names it.
+    file : str
+        Name of such a file in messages.
+    """
+
+    def read(content: bytes, source: SourceSection) -> Decoded:
+        name = codecs.lookup(source.encoding).name.upper()
+        # most files state their encoding, and then it is that
+        head = json.dumps([kind, None if name.startswith("UTF-8") else name]).encode()
+        with subprocess.Popen(
+            # the folder of the program is no place for imports: it has a module called csv
+            [sys.executable, "-P", str(PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # messages may quote a cell
+        ) as process:
+            output, _ = process.communicate(b"".join((head, b"\n", content)))
+        # the code of a process that crashed is negative
+        if process.returncode < 0 or process.returncode == UNREADABLE:
+            raise unreadable(file)
+        if process.returncode:
+            raise ContractError("the program that decodes the source could not be started")
+        head, _, table = output.partition(b"\n")
+        labels, missing = json.loads(head)
+        return Decoded(
+            pyarrow.ipc.open_stream(table).read_all(),
+            labels={column: dict(pairs) for column, pairs in labels},
+            missing=missing,
+        )
+
+    return read
