@@ -1,7 +1,7 @@
 """The manifest of an attempt, in every format that was ever written.
 
 Format 1 is that of version 0.1.0, which wrote no number. Format 2 added the number, the spec file
-and the changes of a run.
+and the changes of a run. Format 3 added databases as sources.
 """
 
 import json
@@ -18,7 +18,7 @@ from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 
-FORMAT = 2
+FORMAT = 3
 """The format that is written."""
 
 TYPED = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -50,16 +50,34 @@ class SpecFileFacts(BaseModel):
     sha256: str
 
 
+class DatabaseFacts(BaseModel):
+    """The database that a query was read from."""
+
+    model_config = OPEN
+
+    connection: str
+    """Name of the connection, as in the spec."""
+    engine: str
+    version: str
+    snapshot: str
+    """Time of the snapshot, by the clock of the database."""
+    query_sha256: str
+
+
 class InputFacts(BaseModel):
     """The source that was read."""
 
     model_config = TYPED
 
-    path: str
+    path: str = ""
+    """The file; empty for a database."""
     sha256: str
-    bytes: int
+    """Of the file; of a database, the fingerprint of the table that was read."""
+    bytes: int | None = None
+    """Size of the file."""
     rows: int
     columns: int
+    database: DatabaseFacts | None = None
 
 
 class EvaluationFacts(BaseModel):

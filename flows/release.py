@@ -8,7 +8,7 @@ from typing import Any
 from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
-from algorithms.errors import RejectedError, ReleaseError
+from algorithms.errors import DataError, RejectedError, ReleaseError
 from expectations.data_warnings import masking_warnings, table_warnings
 from expectations.gate import Verdicts
 from expectations.manifest import Record
@@ -31,6 +31,7 @@ from flows.outcome import (
 )
 from flows.review import ask, check_answerable, check_starter, starter
 from flows.states import WAITING
+from flows.wait import wait_for_source
 from tasks.ingest import ingest
 from tasks.judge import judge
 from tasks.pipeline import as_task, mask_and_measure
@@ -94,11 +95,12 @@ def release(
         resolved = guarded("resolve", resolve_spec)(spec, due())
         # ceilings that only this run gives are not reviewed, and could be as high as it likes
         resolved.file.spec.check_releasable()
+        absence = guarded("wait", wait_for_source)(resolved.spec, due())
         attempt = guarded("release", _attempt)(resolved, starter(started_by))
     except ReleaseError as error:
         outcome = stopped(None, error)
     else:
-        outcome = _release(attempt, resolved, dry_run, candidate)
+        outcome = _release(attempt, resolved, dry_run, candidate, absence)
     show(outcome)
     return state_of(outcome)
 
@@ -118,8 +120,13 @@ def _attempt(resolved: ResolvedSpec, started_by: str) -> Attempt:
     return Attempt(spec, record)
 
 
-def _release(attempt: Attempt, resolved: ResolvedSpec, dry_run: bool, candidate: bool) -> Outcome:
-    """Check what can be checked before any work is done; then mask, review and record."""
+def _release(
+    attempt: Attempt, resolved: ResolvedSpec, dry_run: bool, candidate: bool, absence: str
+) -> Outcome:
+    """Check what can be checked before any work is done; then mask, review and record.
+
+    ``absence`` says why the source is still not there after a wait.
+    """
     spec, started_by = resolved.spec, attempt.record.started_by
     outcome: Outcome | None = None
     with ExitStack() as until_recorded:
@@ -129,6 +136,8 @@ def _release(attempt: Attempt, resolved: ResolvedSpec, dry_run: bool, candidate:
             if not dry_run:
                 running = until_recorded.enter_context(closing(begin(spec, started_by)))
                 attempt = attempt.adding(attempt=running.attempt)
+            if absence:
+                raise DataError(absence)
             spec.check_repeatable()
             check_places(spec.publication)
             if dry_run:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from algorithms.errors import DataError
 from expectations.manifest import InputFacts
+from expectations.request.sections.database import DatabaseSection
 from expectations.request.spec import ReleaseSpec
 from tasks.sources.table import read_table
 from tasks.stage import stage
@@ -26,7 +27,11 @@ FAULTS_OF_THE_PATH = {
 
 @stage(name="ingest", retries=2)
 def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
-    """Read the source file once, and compute the checksum of the bytes that were read."""
+    """Read the source once, and compute the checksum of the bytes or the table that was read."""
+    if isinstance(spec.source, DatabaseSection):
+        from tasks.sources.databases.table import read_database
+
+        return read_database(spec)
     path = spec.source.path
     content = _content(path)
     table = read_table(content, spec)

@@ -10,6 +10,7 @@ import pyarrow.csv
 
 from algorithms.errors import DataError
 from expectations.numbers import lossless
+from expectations.request.sections.columns import ColumnsSection
 from expectations.request.sections.source import SourceSection
 from expectations.request.spec import ReleaseSpec
 from tasks.sources.reader import Reader
@@ -20,6 +21,7 @@ BYTE_ORDER_MARK = "\ufeff"
 def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
     """Read a CSV file as text; unchanged columns become numbers if no cell changes."""
     source = spec.source
+    assert isinstance(source, SourceSection)
     try:
         table = _all_text(content, source)
     except (pa.ArrowException, UnicodeError, csv.Error, StopIteration):
@@ -29,13 +31,15 @@ def read(content: bytes, spec: ReleaseSpec) -> pa.Table:
             "correct the file, or source.delimiter and source.encoding"
         ) from None
     named = zip(table.column_names, table.columns, strict=True)
-    return pa.table([_column(name, text, spec) for name, text in named], names=table.column_names)
+    columns = [_column(name, text, source, spec.columns) for name, text in named]
+    return pa.table(columns, names=table.column_names)
 
 
-def _column(name: str, text: pa.ChunkedArray, spec: ReleaseSpec) -> pa.ChunkedArray:
+def _column(
+    name: str, text: pa.ChunkedArray, source: SourceSection, columns: ColumnsSection
+) -> pa.ChunkedArray:
     """Give numbers a decimal point; read an unchanged column as numbers if that is safe."""
-    columns = spec.columns
-    pointed = _swap_marks(text) if spec.source.decimal == "," else text
+    pointed = _swap_marks(text) if source.decimal == "," else text
     if name in columns.numeric:
         return pointed
     is_plain = name in columns.untouched and name not in columns.hierarchies

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from algorithms.errors import DataError
 from expectations.published.verifier import field_type
 from expectations.request.sections.columns import ColumnsSection
+from expectations.request.sections.source import SourceSection
 from expectations.request.spec import ReleaseSpec
 from tasks.sources import READERS
 from tasks.sources.reader import Reader
@@ -49,13 +50,24 @@ def read_table(content: bytes, spec: ReleaseSpec) -> pa.Table:
         If the file is of another kind than the spec says, cannot be read, or has columns that
         cannot be published.
     """
+    assert isinstance(spec.source, SourceSection)
     reader = READERS[spec.source.kind]
     _refuse_other_kinds(content, reader)
-    table = reader.read(content, spec)
-    _refuse_duplicates(table, spec.columns)
+    return checked(reader.read(content, spec), spec.columns)
+
+
+def checked(table: pa.Table, columns: ColumnsSection) -> pa.Table:
+    """Normalise the types of a table, and refuse columns that cannot be published.
+
+    Raises
+    ------
+    DataError
+        If a column is repeated, or has a type or a year that cannot be published.
+    """
+    _refuse_duplicates(table, columns)
     plain = pa.table([_plain(column) for column in table.columns], names=table.column_names)
-    _refuse_other_types(plain, spec.columns)
-    _refuse_other_years(plain, spec.columns)
+    _refuse_other_types(plain, columns)
+    _refuse_other_years(plain, columns)
     return plain
 
 

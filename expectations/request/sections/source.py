@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from algorithms.errors import SpecError
 from expectations.request.fields import STRICT
+from expectations.request.sections.wait import WaitSection
 
 SourceKind = Literal[
     "csv",
@@ -41,6 +42,8 @@ class SourceSection(BaseModel):
     """Decimal mark in a CSV file."""
     encoding: str = "utf-8"
     """Character encoding of a CSV file."""
+    wait: WaitSection | None = None
+    """How long a run waits for the file; by default it does not wait."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -59,6 +62,13 @@ class SourceSection(BaseModel):
         if self.delimiter == self.decimal:
             raise SpecError(f"delimiter and decimal must differ; both are {self.decimal!r}")
         return self
+
+    @field_validator("wait")
+    @classmethod
+    def _waits_for_no_rows(cls, wait: WaitSection | None) -> WaitSection | None:
+        if wait is not None and wait.rows is not None:
+            raise SpecError("rows is about the rows of a query; the source is a file: leave it out")
+        return wait
 
     @field_validator("encoding")
     @classmethod
