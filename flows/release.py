@@ -8,7 +8,7 @@ from typing import Any
 from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
-from algorithms.errors import DataError, RejectedError, ReleaseError
+from algorithms.errors import RejectedError, ReleaseError
 from expectations.data_warnings import masking_warnings, table_warnings
 from expectations.gate import Verdicts
 from expectations.manifest import Record
@@ -31,7 +31,7 @@ from flows.outcome import (
 )
 from flows.review import ask, check_answerable, check_starter, starter
 from flows.states import WAITING
-from flows.wait import wait_for_source
+from flows.wait import check_present, wait_for_source
 from tasks.ingest import ingest
 from tasks.judge import judge
 from tasks.pipeline import as_task, mask_and_measure
@@ -136,8 +136,7 @@ def _release(
             if not dry_run:
                 running = until_recorded.enter_context(closing(begin(spec, started_by)))
                 attempt = attempt.adding(attempt=running.attempt)
-            if absence:
-                raise DataError(absence)
+            check_present(absence)
             spec.check_repeatable()
             check_places(spec.publication)
             if dry_run:

@@ -12,7 +12,7 @@ from prefect.client.schemas.objects import State
 from prefect.exceptions import Pause
 from prefect.states import Running, Scheduled
 
-from algorithms.errors import ReleaseError, StorageError
+from algorithms.errors import DataError, ReleaseError, StorageError
 from expectations.request.sections.source import SourceSection
 from expectations.request.spec import ReleaseSpec
 from flows.states import WAITING_FOR_SOURCE
@@ -69,6 +69,18 @@ def wait_for_source(spec: ReleaseSpec, due: datetime) -> str:
     if waits:
         _show(Running())
     return ""
+
+
+def check_present(absence: str) -> None:
+    """Check, where the register records it, that a wait has ended well.
+
+    Raises
+    ------
+    DataError
+        If the source still is not there.
+    """
+    if absence:
+        raise DataError(absence)
 
 
 def what_is_missing(spec: ReleaseSpec) -> str:

@@ -30,7 +30,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""The tokens of SQL that PostgreSQL and SQLite read alike; where they differ, a query is refused."""
+"""The tokens of SQL that PostgreSQL and SQLite read alike; other queries are refused."""
 CREDENTIALS = re.compile(r"://[^\s/'\"]*@")
 
 

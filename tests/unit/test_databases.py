@@ -1,23 +1,30 @@
 """Databases as sources: the same table as from a file, one snapshot, and no secret in a message."""
 
 import hashlib
+import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import traceback
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+import yaml
 from pydantic import SecretStr
 
 from algorithms.errors import DataError, ReleaseError, SpecError, StorageError
 from expectations.manifest import Record, decode, encode
 from expectations.request.query import Query
+from expectations.request.sections.columns import ColumnsSection, HierarchySection
 from expectations.request.spec_file import load
 from tasks.ingest import ingest
 from tasks.sources.databases import connections, sqlite
+from tasks.sources.databases.table import as_csv
 from tasks.sources.fingerprint import fingerprint
 from tests import databases
 from tests.conftest import Request
@@ -193,14 +200,28 @@ def test_a_file_that_is_no_database_is_refused(
     assert "must be an SQLite database; the file is not one" in fault_of(spec)
 
 
+LOCK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN EXCLUSIVE")
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
 def test_a_database_that_is_locked_is_tried_again(
     request_of: Request, database: sqlite3.Connection
 ) -> None:
     spec = databases.spec_of(request_of)
     database.execute("PRAGMA journal_mode = delete")
-    database.execute("BEGIN EXCLUSIVE")
-    assert "it is busy, starting or shutting down" in fault_of(spec, StorageError)
-    database.execute("ROLLBACK")
+    database.close()
+    # within one process, the locks of a file exclude nobody
+    command = [sys.executable, "-c", LOCK, os.environ[REGISTRY]]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"locked\n"
+        assert "it is busy, starting or shutting down" in fault_of(spec, StorageError)
+        other.communicate()
 
 
 def test_the_file_of_a_database_must_not_be_public(
@@ -258,10 +279,13 @@ def test_an_unknown_connection_is_refused_with_the_names_that_would_make_it_know
 
 
 @pytest.mark.parametrize("address", ["mysql://SECRET@host", "relative/SECRET.db", "/a\0SECRET"])
-def test_an_address_of_another_engine_is_refused_and_not_shown(address: str) -> None:
-    monkeypatch = pytest.MonkeyPatch()
-    with monkeypatch.context() as patched, pytest.raises(SpecError) as raised:
-        patched.setattr(connections, "_in_environment", lambda _: SecretStr(address))
+def test_an_address_of_another_engine_is_refused_and_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    file = tmp_path / "secret"
+    file.write_text(address, encoding="utf-8")
+    monkeypatch.setenv(f"{REGISTRY}_FILE", str(file))
+    with pytest.raises(SpecError) as raised:
         connections.find("registry")
     assert "it is neither (it is not shown)" in str(raised.value)
     assert SECRET not in str(raised.value)
@@ -325,8 +349,6 @@ def test_a_faulty_source_is_refused_without_showing_an_address(
     request_of.content["source"] = {}
     path = request_of.write()
     content = path.read_text(encoding="utf-8")
-    import yaml
-
     path.write_text(content.replace("source: {}", yaml.safe_dump({"source": source})), "utf-8")
     with pytest.raises(SpecError) as raised:
         load(path)
@@ -357,16 +379,14 @@ def test_a_manifest_keeps_the_facts_of_a_database(
 
 
 def test_dates_truth_values_and_codes_are_read_as_text() -> None:
-    from datetime import date
-
-    from tasks.sources.databases.table import as_csv
-
-    class Columns:
-        identifiers = ("id",)
-        unit = "unit"
-        untouched = ("flag", "code", "n")
-        hierarchies = {"code": None}
-
+    columns = ColumnsSection(
+        identifiers=("id",),
+        unit="unit",
+        quasi_identifiers=("day",),
+        strata=("code",),
+        confidential=("flag", "n"),
+        hierarchies={"code": HierarchySection(prefixes=(1,))},
+    )
     table = pa.table(
         {
             "id": pa.array([2, 1], pa.int32()),
@@ -377,7 +397,7 @@ def test_dates_truth_values_and_codes_are_read_as_text() -> None:
             "n": ["1.50", "2"],
         }
     )
-    read = as_csv(table, Columns())  # type: ignore[arg-type]
+    read = as_csv(table, columns)
     assert read.to_pydict() == {
         "id": ["1", "2"],
         "unit": ["a", "b"],

@@ -13,8 +13,8 @@ from algorithms.errors import DataError, ReleaseError, StorageError
 
 LOST: tuple[type[ReleaseError], str] = (
     StorageError,
-    "must answer; no connection to it could be made or kept: check that it runs, and the address in "
-    "the connection",
+    "must answer; no connection to it could be made or kept: check that it runs, and the address "
+    "in the connection",
 )
 BUSY: tuple[type[ReleaseError], str] = (
     StorageError,
@@ -70,7 +70,8 @@ BY_SQLSTATE = {
 
 BY_TEXT = (
     (
-        r"authentication failed|no password supplied|no pg_hba\.conf entry|FATAL: +(role|database) ",
+        r"authentication failed|no password supplied|no pg_hba\.conf entry|"
+        r"FATAL: +(role|database) ",
         REFUSED,
     ),
     (r"starting up|shutting down|too many|remaining connection|locked|busy", BUSY),
