@@ -32,7 +32,7 @@ from flows.outcome import (
 from flows.review import ask, check_answerable, check_starter, starter
 from flows.states import WAITING
 from flows.wait import check_present, wait_for_source
-from tasks.ingest import ingest
+from tasks.ingest import ingest, source_warnings
 from tasks.judge import judge
 from tasks.pipeline import as_task, mask_and_measure
 from tasks.profile import profile
@@ -166,7 +166,7 @@ def _process(
     """Take the table through all stages; no record of it is left in memory after that."""
     try:
         source, facts = ingest(spec)
-        attempt = attempt.adding(input=facts)
+        attempt = _warned(attempt.adding(input=facts), source_warnings(spec))
         table, checked = validate(source, spec)
         attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
         masked, evaluation = mask_and_measure(table, spec, as_task)

@@ -53,8 +53,9 @@ def wait_for_source(spec: ReleaseSpec, due: datetime) -> str:
     while absence := what_is_missing(spec):
         left = (end - datetime.now(UTC)).total_seconds()
         if left <= 0:
+            hours = f"{wait.hours:g} hour{'' if wait.hours == 1 else 's'}"
             return (
-                f"{absence}, although the run waited for {wait.hours:g} hours (source.wait), until "
+                f"{absence}, although the run waited for {hours} (source.wait), until "
                 f"{end:%Y-%m-%d %H:%M} UTC: run again when the source is there"
             )
         words = f"{absence}; the run waits until {end:%Y-%m-%d %H:%M} UTC"

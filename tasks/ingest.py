@@ -44,6 +44,15 @@ def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
     )
 
 
+def source_warnings(spec: ReleaseSpec) -> tuple[str, ...]:
+    """Warn of a connection that other accounts can read."""
+    if not isinstance(spec.source, DatabaseSection):
+        return ()
+    from tasks.sources.databases.connections import exposed
+
+    return exposed(spec.source.database)
+
+
 def _content(path: Path) -> bytes:
     try:
         content = path.read_bytes()
