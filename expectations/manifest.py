@@ -72,11 +72,13 @@ class InputFacts(BaseModel):
     path: str = ""
     """The file; empty for a database."""
     sha256: str
-    """Of the file; of a database, the fingerprint of the table that was read."""
+    """SHA-256 of the bytes that were read; for a database, the fingerprint of the table."""
     bytes: int | None = None
     """Size of the file."""
     rows: int
     columns: int
+    content: str = ""
+    """Fingerprint of the table, which is the same for every source with the same content."""
     database: DatabaseFacts | None = None
 
 

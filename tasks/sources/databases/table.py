@@ -45,6 +45,7 @@ def read_database(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
     content = fingerprint(table)
     return table, InputFacts(
         sha256=content,
+        content=content,
         rows=table.num_rows,
         columns=table.num_columns,
         database=DatabaseFacts(
