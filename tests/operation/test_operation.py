@@ -75,12 +75,8 @@ def submit(window: Browser, is_done: str) -> None:
         window.wait(is_done, "an end of the form")
 
 
-def test_scheduled_runs_appear(place: Site) -> None:
-    due = place.runs("audit", "every-night", "Scheduled")
-    assert all(run.auto_scheduled for run in due)
-
-
-def test_status_tells_what_runs_and_what_is_due(place: Site) -> None:
+def status_of(place: Site) -> str:
+    """Ask for the status of an installation, as its owner does."""
     shown = subprocess.run(
         [sys.executable, "-m", "flows.cli", "status", "--home", str(place.home)],
         capture_output=True,
@@ -88,9 +84,19 @@ def test_status_tells_what_runs_and_what_is_due(place: Site) -> None:
         env={"PATH": "/usr/bin:/bin", "HOME": str(place.folder)},
     )
     assert shown.returncode == 0, shown.stderr
-    assert f"answers at {place.url}/api" in shown.stdout
+    return shown.stdout
+
+
+def test_scheduled_runs_appear(place: Site) -> None:
+    due = place.runs("audit", "every-night", "Scheduled")
+    assert all(run.auto_scheduled for run in due)
+
+
+def test_status_tells_what_runs_and_what_is_due(place: Site) -> None:
+    shown = status_of(place)
+    assert f"answers at {place.url}/api" in shown
     for name in ("release/enterprise-survey", "audit/every-night", "explore/enterprise-survey"):
-        assert name in shown.stdout
+        assert name in shown
 
 
 @pytest.mark.slow
@@ -251,7 +257,7 @@ def test_a_late_run_releases_the_period_it_was_due_for_and_so_does_its_repetitio
 
 
 def test_a_run_waits_for_its_source_without_a_process_and_ends_when_it_is_there(
-    place: Site, capsys: pytest.CaptureFixture[str]
+    place: Site,
 ) -> None:
     source = place.specs / "awaited-2026-Q3.csv"
     place.write_spec("awaited", source={"path": "awaited-{period}.csv", "wait": {"hours": 1.0}})
@@ -262,9 +268,7 @@ def test_a_run_waits_for_its_source_without_a_process_and_ends_when_it_is_there(
     assert waiting.state is not None
     assert waiting.state.is_scheduled()
     assert "awaited-2026-Q3.csv' is not there; the run waits until" in (waiting.state.message or "")
-    with place.client():
-        main(["status"])
-    assert f"waiting   awaited-2026-Q3: {WAITING_FOR_SOURCE} since" in capsys.readouterr().out
+    assert f"waiting   awaited-2026-Q3: {WAITING_FOR_SOURCE} since" in status_of(place)
 
     source.write_bytes((place.specs / "enterprise-survey-2026-Q3.csv").read_bytes())
     with place.client() as client:  # instead of minutes later

@@ -178,6 +178,7 @@ REFUSED = {
     "SELECT 'SECRET' FROM": "must be able to run the query; it reports an error (Programming",
     "SELECT id, id FROM persons": "each column of the source must have its own name; these are "
     "repeated: 'id'",
+    "SELECT CAST(x'ff41' AS TEXT) AS id": "the text that a query gives must be UTF-8",
     "SELECT x'00' AS id": "must hold numbers, text, truth values, dates or times without time zone;"
     " these hold something else: 'id'",
 }
@@ -398,6 +399,7 @@ def test_dates_truth_values_and_codes_are_read_as_text() -> None:
         }
     )
     read = as_csv(table, columns)
+    assert as_csv(table.select([]), columns).num_columns == 0
     assert read.to_pydict() == {
         "id": ["1", "2"],
         "unit": ["a", "b"],

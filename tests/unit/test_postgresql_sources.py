@@ -228,6 +228,14 @@ def test_a_fault_is_one_sentence_without_a_credential_or_a_value(
     assert "SECRET" not in everything
 
 
+def test_text_is_read_as_utf8_whatever_the_encoding_of_the_client(
+    request_of: Request, registry: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    table, _ = ingest.fn(databases.spec_of(request_of, "SELECT 'Müñchen' AS zone"))
+    assert table["zone"].to_pylist() == ["Müñchen"]
+
+
 def test_notices_of_the_server_are_not_printed(
     request_of: Request, registry: Cluster, capfd: pytest.CaptureFixture[str]
 ) -> None:

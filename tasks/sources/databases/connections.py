@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from algorithms.errors import SpecError
+from algorithms.errors import SpecError, StorageError
 from tasks.sources.databases import postgresql, sqlite
 from tasks.sources.databases.engine import Engine
 
@@ -32,7 +32,8 @@ def find(name: str) -> tuple[Engine, SecretStr]:
     """Find the address of a connection, and the engine that opens it.
 
     It is looked up in the environment, then in the file that the environment names, then in the
-    Secret blocks of Prefect. Call this inside `ingest` only: the address holds a password.
+    Secret blocks of Prefect. Call this where a query is read, and never pass the address on: it
+    holds a password.
 
     Raises
     ------
@@ -104,7 +105,12 @@ def _in_block(name: str) -> SecretStr | None:
     if not asks:
         return None  # a server would have to be started first
     try:
-        value = Secret.load(f"{BLOCK}{name}").get()
+        value = Secret.load(f"{BLOCK}{name}").get()  # type: ignore[union-attr]
     except ValueError:
         return None
+    except Exception as error:
+        raise StorageError(
+            f"the Prefect server must answer when it is asked for the Secret block {BLOCK}{name}; "
+            f"it does not ({type(error).__name__})"
+        ) from None
     return SecretStr(value.strip()) if isinstance(value, str) and value.strip() else None

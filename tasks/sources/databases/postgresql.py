@@ -17,6 +17,7 @@ STATEMENT_MINUTES = 60
 """Longest time of a query, unless the role or the database has a limit of its own."""
 
 SETTINGS = (
+    "SET client_encoding = 'UTF8'",  # the text of Arrow
     "SET standard_conforming_strings = on",  # as the query was read
     "SET client_min_messages = error",  # notices may quote values
     "SET TIME ZONE 'UTC'",

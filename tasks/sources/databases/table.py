@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from algorithms.errors import SpecError
+from algorithms.errors import DataError, SpecError
 from expectations.manifest import DatabaseFacts, InputFacts
 from expectations.numbers import lossless
 from expectations.request.sections.columns import ColumnsSection
@@ -41,6 +41,7 @@ def read_database(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
         )
     with in_words(source.database), engine.snapshot(address) as snapshot:
         read = snapshot.read(source.statement, str(spec.release.period))
+        _check_text(read)
     table = as_csv(checked(read, spec.columns), spec.columns)
     content = fingerprint(table)
     return table, InputFacts(
@@ -58,12 +59,24 @@ def read_database(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
     )
 
 
+def _check_text(table: pa.Table) -> None:
+    try:
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        raise DataError(
+            "the text that a query gives must be UTF-8; some of it is not: convert it in "
+            "source.query"
+        ) from None
+
+
 def as_csv(table: pa.Table, columns: ColumnsSection) -> pa.Table:
     """Give a table the types and an order that its CSV file has, so that both release the same.
 
     A database has no order of rows, and methods depend on it: rows are sorted by their identifiers,
     then by all other columns.
     """
+    if not table.column_names:
+        return table
     text = pa.table(
         [pc.cast(column, pa.string()) for column in table.columns], names=table.column_names
     )
