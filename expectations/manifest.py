@@ -1,7 +1,7 @@
 """The manifest of an attempt, in every format that was ever written.
 
 Format 1 is that of version 0.1.0, which wrote no number. Format 2 added the number, the spec file
-and the changes of a run.
+and the changes of a run. Format 3 added databases as sources.
 """
 
 import json
@@ -19,7 +19,7 @@ from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 
-FORMAT = 2
+FORMAT = 3
 """The format that is written."""
 
 TYPED = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -51,19 +51,36 @@ class SpecFileFacts(BaseModel):
     sha256: str
 
 
+class DatabaseFacts(BaseModel):
+    """The database that a query was read from."""
+
+    model_config = OPEN
+
+    connection: str
+    """Name of the connection, as in the spec."""
+    engine: str
+    version: str
+    snapshot: str
+    """Time of the snapshot, by the clock of the database."""
+    query_sha256: str
+
+
 class InputFacts(BaseModel):
     """The source that was read."""
 
     model_config = TYPED
 
-    path: str
+    path: str = ""
+    """The file; empty for a database."""
     sha256: str
-    """SHA-256 of the bytes that were read."""
-    bytes: int
+    """SHA-256 of the bytes that were read; for a database, the fingerprint of the table."""
+    bytes: int | None = None
+    """Size of the file."""
     rows: int
     columns: int
     content: str = ""
-    """Fingerprint of the table, which is the same for every file with the same content."""
+    """Fingerprint of the table, which is the same for every source with the same content."""
+    database: DatabaseFacts | None = None
     declared_missing: dict[str, int] = Field(default_factory=dict)
     """Cells that the file itself declares to be missing by a code, by column."""
     missing_codes: dict[str, dict[str, int]] = Field(default_factory=dict)

@@ -31,7 +31,8 @@ from flows.outcome import (
 )
 from flows.review import ask, check_answerable, check_starter, starter
 from flows.states import WAITING
-from tasks.ingest import ingest
+from flows.wait import check_present, wait_for_source
+from tasks.ingest import connection_warnings, ingest
 from tasks.judge import judge
 from tasks.pipeline import as_task, mask_and_measure
 from tasks.profile import profile
@@ -94,11 +95,12 @@ def release(
         resolved = guarded("resolve", resolve_spec)(spec, due())
         # ceilings that only this run gives are not reviewed, and could be as high as it likes
         resolved.file.spec.check_releasable()
+        absence = guarded("wait", wait_for_source)(resolved.spec, due())
         attempt = guarded("release", _attempt)(resolved, starter(started_by))
     except ReleaseError as error:
         outcome = stopped(None, error)
     else:
-        outcome = _release(attempt, resolved, dry_run, candidate)
+        outcome = _release(attempt, resolved, dry_run, candidate, absence)
     show(outcome)
     return state_of(outcome)
 
@@ -118,8 +120,13 @@ def _attempt(resolved: ResolvedSpec, started_by: str) -> Attempt:
     return Attempt(spec, record)
 
 
-def _release(attempt: Attempt, resolved: ResolvedSpec, dry_run: bool, candidate: bool) -> Outcome:
-    """Check what can be checked before any work is done; then mask, review and record."""
+def _release(
+    attempt: Attempt, resolved: ResolvedSpec, dry_run: bool, candidate: bool, absence: str
+) -> Outcome:
+    """Check what can be checked before any work is done; then mask, review and record.
+
+    ``absence`` says why the source is still not there after a wait.
+    """
     spec, started_by = resolved.spec, attempt.record.started_by
     outcome: Outcome | None = None
     with ExitStack() as until_recorded:
@@ -129,6 +136,7 @@ def _release(attempt: Attempt, resolved: ResolvedSpec, dry_run: bool, candidate:
             if not dry_run:
                 running = until_recorded.enter_context(closing(begin(spec, started_by)))
                 attempt = attempt.adding(attempt=running.attempt)
+            check_present(absence)
             spec.check_repeatable()
             check_places(spec.publication)
             if dry_run:
@@ -158,7 +166,8 @@ def _process(
     """Take the table through all stages; no record of it is left in memory after that."""
     try:
         source, facts = ingest(spec)
-        attempt = _warned(attempt.adding(input=facts), source_warnings(facts))
+        read = (*connection_warnings(spec), *source_warnings(facts))
+        attempt = _warned(attempt.adding(input=facts), read)
         table, checked = validate(source, spec)
         attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
         masked, evaluation = mask_and_measure(table, spec, as_task)

@@ -15,6 +15,8 @@ PUBLISHED, SEALED, APPROVED = "Published", "Sealed", "Approved"
 EXPLORED, VERIFIED = "Explored", "Verified"
 WAITING = "Waits for a reviewer"
 """Shown while a run is paused."""
+WAITING_FOR_SOURCE = "Waiting for its source"
+"""The state of a run whose source is not there yet."""
 
 ERRORS: dict[type[ReleaseError], str] = {
     ReleaseError: "Failed",

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from algorithms.errors import DataError
 from expectations.manifest import InputFacts
+from expectations.request.sections.database import DatabaseSection
 from expectations.request.spec import ReleaseSpec
 from tasks.sources.fingerprint import fingerprint
 from tasks.sources.table import read_table
@@ -27,7 +28,11 @@ FAULTS_OF_THE_PATH = {
 
 @stage(name="ingest", retries=2)
 def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
-    """Read the source file once, and compute the checksum of the bytes that were read."""
+    """Read the source once, and compute the checksum of the bytes or the table that was read."""
+    if isinstance(spec.source, DatabaseSection):
+        from tasks.sources.databases.table import read_database
+
+        return read_database(spec)
     path = spec.source.path
     content = _content(path)
     read = read_table(content, spec.source, spec.columns)
@@ -43,6 +48,15 @@ def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
         declared_missing={name: n for name, n in read.declared_missing.items() if name in known},
         missing_codes=read.missing_codes,
     )
+
+
+def connection_warnings(spec: ReleaseSpec) -> tuple[str, ...]:
+    """Warn of a connection that other accounts can read."""
+    if not isinstance(spec.source, DatabaseSection):
+        return ()
+    from tasks.sources.databases.connections import exposed
+
+    return exposed(spec.source.database)
 
 
 def _content(path: Path) -> bytes:

@@ -21,6 +21,9 @@ class Listener:
     def stage_ended(self, name: str, seconds: float) -> None:
         """Receive the success of a stage, and its duration."""
 
+    def waiting(self, words: str) -> None:
+        """Receive what the run waits for."""
+
     def searched(self, share: float) -> None:
         """Receive the share of its budget that a search has spent."""
 
@@ -41,6 +44,10 @@ class _Both(Listener):
     def stage_ended(self, name: str, seconds: float) -> None:
         for listener in self._listeners:
             listener.stage_ended(name, seconds)
+
+    def waiting(self, words: str) -> None:
+        for listener in self._listeners:
+            listener.waiting(words)
 
     def searched(self, share: float) -> None:
         for listener in self._listeners:

@@ -12,11 +12,16 @@ PATTERNS = {
     PERIOD: "must be letters and digits, with single dots, dashes or underscores between them",
 }
 
+FILE_SOURCE, DATABASE_SOURCE = "(file)", "(database)"
+"""The kinds of source, as pydantic inserts them into the path of a fault."""
+
 
 def faults(error: ValidationError, extra_hint: str | None = None) -> Iterator[str]:
     """Describe each fault after its path in the spec."""
     for fault in error.errors():
-        path = ".".join(str(part) for part in fault["loc"])
+        path = ".".join(
+            str(part) for part in fault["loc"] if part not in (FILE_SOURCE, DATABASE_SOURCE)
+        )
         yield f"{path}: {_words(fault, extra_hint)}" if path else _words(fault, extra_hint)
 
 

@@ -4,18 +4,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
 from algorithms.errors import SpecError
 from algorithms.masking import Plan
 from algorithms.measures import MEASURES
 from algorithms.utility.certificate import MEASURES as BOUNDS
+from expectations.request.faults import DATABASE_SOURCE, FILE_SOURCE
 from expectations.request.fields import STRICT
 from expectations.request.limits import LOSES_ALL
 from expectations.request.periods import last_full
 from expectations.request.sections.columns import ColumnsSection
+from expectations.request.sections.database import DatabaseSection
 from expectations.request.sections.evaluation import EvaluationSection
 from expectations.request.sections.gate import MANDATORY, GateSection
 from expectations.request.sections.microaggregation import MicroaggregationSection
@@ -25,6 +35,20 @@ from expectations.request.sections.source import SourceSection
 
 PERIOD_MARK = "{period}"
 """Stands in a path for the period of the run."""
+ADDRESS = "://"
+"""Marks the address of a database, which may hold a password."""
+
+
+def _kind_of_source(source: Any) -> str:
+    keys = source if isinstance(source, dict) else ()
+    is_database = isinstance(source, DatabaseSection) or "database" in keys or "query" in keys
+    return DATABASE_SOURCE if is_database else FILE_SOURCE
+
+
+Source = Annotated[
+    Annotated[SourceSection, Tag(FILE_SOURCE)] | Annotated[DatabaseSection, Tag(DATABASE_SOURCE)],
+    Discriminator(_kind_of_source),
+]
 
 
 class ReleaseSpec(BaseModel):
@@ -34,8 +58,8 @@ class ReleaseSpec(BaseModel):
 
     release: ReleaseSection
     """The dataset and its period."""
-    source: SourceSection
-    """The confidential table."""
+    source: Source
+    """The confidential table: a file, or a query on a database."""
     columns: ColumnsSection
     """The role of each column."""
     microaggregation: MicroaggregationSection
@@ -60,12 +84,12 @@ class ReleaseSpec(BaseModel):
         if period is None:
             assert release.every is not None
             period = last_full(release.every, time, release.time_zone)
-        path = Path(str(self.source.path).replace(PERIOD_MARK, period))
+        source = self.source
+        if isinstance(source, SourceSection):
+            path = Path(str(source.path).replace(PERIOD_MARK, period))
+            source = source.model_copy(update={"path": path})
         return self.model_copy(
-            update={
-                "release": release.model_copy(update={"period": period}),
-                "source": self.source.model_copy(update={"path": path}),
-            }
+            update={"release": release.model_copy(update={"period": period}), "source": source}
         )
 
     @property
@@ -166,6 +190,18 @@ class ReleaseSpec(BaseModel):
         """The plan of the masking."""
         return replace(self.microaggregation.plan, weight_published=self.columns.weight_published)
 
+    @field_validator("source", mode="before")
+    @classmethod
+    def _is_one_source_without_address(cls, source: Any) -> Any:
+        if any(ADDRESS in text for text in _texts(source)):
+            raise SpecError(
+                f"must not hold an address ({ADDRESS}), which may hold a password; it does (it is "
+                "not shown): name a connection in source.database instead"
+            )
+        if isinstance(source, dict) and {"path", "database"} <= set(source):
+            raise SpecError("must be a file (path) or a database; both are given: leave one out")
+        return source
+
     @model_validator(mode="after")
     def _strata_fit(self) -> Self:
         small, columns = self.microaggregation.small_strata, self.columns
@@ -193,8 +229,10 @@ class ReleaseSpec(BaseModel):
 
     @model_validator(mode="after")
     def _source_names_columns(self) -> Self:
-        named = {"codes": self.source.codes, "missing_codes": tuple(self.source.missing_codes)}
-        for key, names in named.items():
+        source = self.source
+        if not isinstance(source, SourceSection):
+            return self
+        for key, names in (("codes", source.codes), ("missing_codes", tuple(source.missing_codes))):
             strays = [name for name in names if name not in self.columns.all]
             if strays:
                 raise SpecError(
@@ -205,8 +243,25 @@ class ReleaseSpec(BaseModel):
 
     @model_validator(mode="after")
     def _source_is_not_public(self) -> Self:
-        if lies_within(self.source.path, self.publication.public_folder):
+        source = self.source
+        if isinstance(source, SourceSection) and lies_within(
+            source.path, self.publication.public_folder
+        ):
             raise SpecError(
                 "source.path must lie outside public_folder; it lies inside: move the file"
             )
         return self
+
+
+def _texts(part: Any) -> Iterator[str]:
+    """Go through the keys and values of a section, except for the text of its query."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            yield from _texts(key)
+            if key != "query_text":
+                yield from _texts(value)
+    elif isinstance(part, list | tuple):
+        for value in part:
+            yield from _texts(value)
+    elif isinstance(part, str):
+        yield part

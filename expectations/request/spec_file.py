@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from algorithms.errors import SpecError, StorageError
 from expectations.request.faults import faults
-from expectations.request.spec import ReleaseSpec
+from expectations.request.sections.database import ENDING
+from expectations.request.spec import ADDRESS, ReleaseSpec
 
 FOLDERS = ("public_folder", "register_folder", "staging_folder")
 MERGE = "tag:yaml.org,2002:merge"
@@ -73,7 +74,8 @@ def read(path: Path) -> SpecFile:
             f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
         )
     folder = path.absolute().parent
-    spec = validated(_with_hierarchies(_from_folder(content, folder), folder))
+    anchored = _with_query(_from_folder(content, folder))
+    spec = validated(_with_hierarchies(anchored, folder))
     return SpecFile(path.name, hashlib.sha256(raw).hexdigest(), spec)
 
 
@@ -152,13 +154,41 @@ def _fault(words: str, node: yaml.Node) -> yaml.YAMLError:
 def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the paths of a spec absolute: relative ones start from its folder."""
     anchored = dict(content)
-    for section, keys in (("source", ("path",)), ("publication", FOLDERS)):
+    for section, keys in (("source", ("path", "query")), ("publication", FOLDERS)):
         if isinstance(content.get(section), dict):
             anchored[section] = {
-                key: str(folder / value) if key in keys and isinstance(value, str) else value
+                key: str(folder / value) if key in keys and _is_path(value) else value
                 for key, value in content[section].items()
             }
     return anchored
+
+
+def _is_path(value: Any) -> bool:
+    # a path would lose one of the slashes, by which an address is recognised and refused
+    return isinstance(value, str) and ADDRESS not in value
+
+
+def _with_query(content: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the query that the source names: it changes the result as a spec does.
+
+    Raises
+    ------
+    SpecError
+        If the file cannot be read.
+    """
+    source = content.get("source")
+    query = source.get("query") if isinstance(source, dict) else None
+    if not isinstance(source, dict) or not _is_path(query) or not query.lower().endswith(ENDING):
+        return content
+    try:
+        raw = Path(query).read_bytes()
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, UnicodeDecodeError):
+        raise SpecError(
+            f"source.query: must be a readable file in UTF-8; {query!r} is not"
+        ) from None
+    digest = hashlib.sha256(raw).hexdigest()
+    return {**content, "source": {**source, "query_sha256": digest, "query_text": text}}
 
 
 def _with_hierarchies(content: dict[str, Any], folder: Path) -> dict[str, Any]:

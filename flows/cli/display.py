@@ -259,7 +259,11 @@ def status(current: Status, url: str) -> None:
     say("times are in UTC")
     say(f"server    {'answers' if current.server else 'does not answer'} at {url}")
     say(f"workers   {', '.join(current.workers) or 'none, so nothing will run'}")
-    for heading, runs in (("running", current.running), ("review", current.paused)):
+    for heading, runs in (
+        ("running", current.running),
+        ("waiting", current.waiting),
+        ("review", current.paused),
+    ):
         for run in runs:
             say(f"{heading:<10}{run}")
     for register, candidates in current.candidates.items():

@@ -38,6 +38,11 @@ class StageListener(Listener):
         """Print how long the stage took."""
         self._progress.console.print(f"  {name:<16}{seconds:8.2f} s")
 
+    def waiting(self, words: str) -> None:
+        """Show that the run waits, and for what."""
+        self._progress.console.print(f"  waiting: {escape(words)}", soft_wrap=True)
+        self._progress.reset(self._bar, description="waiting for the source")
+
     def searched(self, share: float) -> None:
         """Show how far the search is."""
         self._progress.update(self._bar, description=f"{self._stage}: {share:.0%} of the search")

@@ -204,7 +204,7 @@ def check(spec: Path, period: str | None) -> int:
     from algorithms.strata import settle
     from expectations.data_warnings import source_warnings, table_warnings
     from expectations.request.limits import limits_in_words
-    from tasks.ingest import ingest
+    from tasks.ingest import connection_warnings, ingest
     from tasks.store.public_folder import check_places
     from tasks.validate import validate
 
@@ -215,7 +215,9 @@ def check(spec: Path, period: str | None) -> int:
     source, facts = ingest.fn(resolved)
     table, findings = validate.fn(source, resolved)
     k = resolved.microaggregation.k
-    display.warnings((*source_warnings(facts), *table_warnings(table, k)))
+    display.warnings(
+        (*connection_warnings(resolved), *source_warnings(facts), *table_warnings(table, k))
+    )
     settled = settle(table, k, resolved.microaggregation.small_strata)
     display.say(
         f"{spec}: the spec is valid and its source matches it: {len(table)} rows, "

@@ -25,13 +25,13 @@ from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
 from flows.operation.defaults import FILE, ROOT
 from flows.operation.installation import POOL
-from flows.states import APPROVED, ERRORS, EXPLORED, PUBLISHED, SEALED, VERIFIED
+from flows.states import APPROVED, ERRORS, EXPLORED, PUBLISHED, SEALED, VERIFIED, WAITING_FOR_SOURCE
 
 FLOWS = ("release", "explore", "audit", "approve")
 MAY_PAUSE = "release"
 """The flow whose runs can pause until a reviewer answers."""
 GOOD = ("Completed", PUBLISHED, APPROVED, SEALED, EXPLORED, VERIFIED)
-AGAIN = ("Scheduled", "AwaitingRetry", "Pending")
+AGAIN = ("Scheduled", "AwaitingRetry", "Pending", WAITING_FOR_SOURCE)
 """States of a run that is tried again, by a process that will send heartbeats."""
 BAD = ("Failed", "TimedOut", *sorted(set(ERRORS.values()) - {"Failed"}))
 # no `env` here: Prefect would merge the environment that a run asks for into it

@@ -10,6 +10,7 @@ from prefect.client.schemas.filters import (
     DeploymentFilterId,
     FlowRunFilter,
     FlowRunFilterState,
+    FlowRunFilterStateName,
     FlowRunFilterStateType,
 )
 from prefect.client.schemas.objects import FlowRun, StateType
@@ -20,6 +21,7 @@ from algorithms.errors import IntegrityError, ReleaseError, StorageError
 from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
 from flows.operation.installation import POOL
+from flows.states import WAITING_FOR_SOURCE
 from tasks.store.register import Register
 
 
@@ -43,6 +45,7 @@ class Status:
     workers: list[str] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
     paused: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     due: list[Due] = field(default_factory=list)
     candidates: dict[Path, list[str]] = field(default_factory=dict)
     faults: list[ReleaseError] = field(default_factory=list)
@@ -76,6 +79,7 @@ def _ask(client: SyncPrefectClient, status: Status) -> None:
     status.workers = [worker.name for worker in workers if worker.status == "ONLINE"]
     status.running = [_line(run) for run in _runs(client, StateType.RUNNING)]
     status.paused = [_line(run) for run in _runs(client, StateType.PAUSED)]
+    status.waiting = [_line(run) for run in _waiting(client)]
     status.due = [_due(client, deployment) for deployment in client.read_deployments()]
     status.due.sort(key=lambda due: (due.next is None, due.next, due.name))
 
@@ -106,6 +110,15 @@ def _due(client: SyncPrefectClient, deployment: DeploymentResponse) -> Due:
 
 def _runs(client: SyncPrefectClient, state: StateType) -> list[FlowRun]:
     return client.read_flow_runs(flow_run_filter=_in_state(state), limit=50)
+
+
+def _waiting(client: SyncPrefectClient) -> list[FlowRun]:
+    """Find the runs that wait for their source; a worker looks for it again and again."""
+    name = FlowRunFilterStateName(any_=[WAITING_FOR_SOURCE])
+    scheduled = FlowRunFilterState(
+        name=name, type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])
+    )
+    return client.read_flow_runs(flow_run_filter=FlowRunFilter(state=scheduled), limit=50)
 
 
 def _in_state(*states: StateType) -> FlowRunFilter:

@@ -96,7 +96,8 @@ def write_choice(cells: Sequence[Cell], spec: ReleaseSpec, source: Path, target:
     content: dict[str, Any] = yaml.safe_load(source.read_text(encoding="utf-8"))
     if target.absolute().parent != source.absolute().parent:
         # paths in a spec are relative to its folder
-        dumped = spec.model_dump(mode="json", exclude_unset=True)
+        filled_in = {"source": {"query_sha256", "query_text"}}
+        dumped = spec.model_dump(mode="json", exclude_unset=True, exclude=filled_in)
         content["source"], content["publication"] = dumped["source"], dumped["publication"]
     content["microaggregation"] = chosen.released.model_dump(mode="json", exclude_defaults=True)
     reason = textwrap.indent(textwrap.fill(recommendation(cells, spec), 98), "# ")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from tests import leaks
 from tests.conftest import Request
 from tests.tools import PATIENCE
 
@@ -85,16 +86,7 @@ SENTINELS = {
 
 def sentinels_in(content: bytes) -> set[str]:
     """Find sentinels in plain, in packed numbers, and within base64."""
-    encoded = b"".join(
-        base64.b64decode(run + b"=" * (-len(run) % 4))
-        for run in re.findall(rb"[A-Za-z0-9+/]{16,}", content)
-        if len(run) % 4 != 1
-    )
-    return {
-        name
-        for name, forms in SENTINELS.items()
-        if any(form in content or form in encoded for form in forms)
-    }
+    return leaks.sentinels_in(content, SENTINELS)
 
 
 def test_the_search_finds_what_is_there() -> None:

@@ -13,13 +13,14 @@ from uuid import UUID
 import pytest
 from prefect.client.schemas.objects import FlowRun
 from prefect.exceptions import PrefectHTTPStatusError
-from prefect.states import AwaitingRetry
+from prefect.states import AwaitingRetry, Scheduled
 from prefect.workers.process import ProcessJobConfiguration
 
 from expectations.published.verifier import verify
 from expectations.request.spec_file import load
 from flows.cli import main
 from flows.operation.installation import POOL
+from flows.states import WAITING_FOR_SOURCE
 from tasks.store.audit import audit
 from tasks.store.register import Register
 from tests.browser import Browser, browser
@@ -74,12 +75,8 @@ def submit(window: Browser, is_done: str) -> None:
         window.wait(is_done, "an end of the form")
 
 
-def test_scheduled_runs_appear(place: Site) -> None:
-    due = place.runs("audit", "every-night", "Scheduled")
-    assert all(run.auto_scheduled for run in due)
-
-
-def test_status_tells_what_runs_and_what_is_due(place: Site) -> None:
+def status_of(place: Site) -> str:
+    """Ask for the status of an installation, as its owner does."""
     shown = subprocess.run(
         [sys.executable, "-m", "flows.cli", "status", "--home", str(place.home)],
         capture_output=True,
@@ -87,9 +84,19 @@ def test_status_tells_what_runs_and_what_is_due(place: Site) -> None:
         env={"PATH": "/usr/bin:/bin", "HOME": str(place.folder)},
     )
     assert shown.returncode == 0, shown.stderr
-    assert f"answers at {place.url}/api" in shown.stdout
+    return shown.stdout
+
+
+def test_scheduled_runs_appear(place: Site) -> None:
+    due = place.runs("audit", "every-night", "Scheduled")
+    assert all(run.auto_scheduled for run in due)
+
+
+def test_status_tells_what_runs_and_what_is_due(place: Site) -> None:
+    shown = status_of(place)
+    assert f"answers at {place.url}/api" in shown
     for name in ("release/enterprise-survey", "audit/every-night", "explore/enterprise-survey"):
-        assert name in shown.stdout
+        assert name in shown
 
 
 @pytest.mark.slow
@@ -247,6 +254,39 @@ def test_a_late_run_releases_the_period_it_was_due_for_and_so_does_its_repetitio
     assert repeated.state is not None
     assert repeated.state.name == "Published"
     assert "same data and claims" in (repeated.state.message or "")
+
+
+def test_a_run_waits_for_its_source_without_a_process_and_ends_when_it_is_there(
+    place: Site,
+) -> None:
+    source = place.specs / "awaited-2026-Q3.csv"
+    place.write_spec("awaited", source={"path": "awaited-{period}.csv", "wait": {"hours": 1.0}})
+    due = datetime(2026, 10, 1, tzinfo=UTC)
+    named = {"name": "awaited", "changes": {"period": "2026-Q3"}}
+    run_id = place.start("release/by-hand", spec=named)
+    waiting = place.in_state(run_id, WAITING_FOR_SOURCE)
+    assert waiting.state is not None
+    assert waiting.state.is_scheduled()
+    assert "awaited-2026-Q3.csv' is not there; the run waits until" in (waiting.state.message or "")
+    assert f"waiting   awaited-2026-Q3: {WAITING_FOR_SOURCE} since" in status_of(place)
+
+    source.write_bytes((place.specs / "enterprise-survey-2026-Q3.csv").read_bytes())
+    with place.client() as client:  # instead of minutes later
+        client.set_flow_run_state(run_id, Scheduled(name=WAITING_FOR_SOURCE), force=True)
+    run = place.ended(run_id)
+    assert run.state is not None
+    assert run.state.name == "Published", run.state.message
+    assert run.run_count == 2
+    register = Register(place.specs / "register")
+    own = [e.event for e in register.chain().entries if "awaited" in e.attempt]
+    assert own == ["started", "publishing", "published"]
+
+    source.unlink()
+    named["changes"] = {"period": "2026-Q3", "k": 6}
+    late = place.ended(place.start("release/by-hand", due, spec=named))
+    assert late.state is not None
+    assert late.state.name == "Invalid"
+    assert "although the run waited for 1 hour (source.wait)" in (late.state.message or "")
 
 
 REVIEW = {"ceilings": {"il": 60.0, "dld": 100.0}, "review": {"hours": 1.0}}

@@ -1,81 +1,23 @@
 """The same lifecycle with the server's records in PostgreSQL."""
 
 import json
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from expectations.published.verifier import verify
 from tests.operation.site import Site, site
-from tests.tools import find
+from tests.postgresql import cluster
 
 pytestmark = [pytest.mark.operation, pytest.mark.slow, pytest.mark.needs("PostgreSQL")]
 
 
-@contextmanager
-def cluster() -> Iterator[str]:
-    """Start a cluster of our own, never as root, and give the address of a database in it."""
-    initdb = find("PostgreSQL")
-    assert initdb is not None
-    folder = Path(tempfile.mkdtemp(prefix="microrelease-postgresql-"))
-    user = None
-    if os.getuid() == 0:
-        user = "nobody"
-        account = pwd.getpwnam(user)
-        os.chown(folder, account.pw_uid, account.pw_gid)
-    data, socket = folder / "data", folder / "socket"
-
-    def run(command: str, *arguments: str) -> None:
-        subprocess.run(
-            [str(initdb.with_name(command)), *arguments],
-            user=user,
-            group=None if user is None else "nogroup",
-            extra_groups=None if user is None else [],
-            cwd=folder,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
-            check=True,
-            stdout=subprocess.DEVNULL,
-            timeout=120,
-        )
-
-    try:
-        run("initdb", "--pgdata", str(data), "--username", "owner", "--auth", "trust")
-        subprocess.run(["mkdir", str(socket)], user=user, check=True)
-        options = f"-c listen_addresses='' -k {socket}"
-        run(
-            "pg_ctl",
-            "--pgdata",
-            str(data),
-            "--wait",
-            "-o",
-            options,
-            "-l",
-            str(folder / "log"),
-            "start",
-        )
-        try:
-            run("createdb", "--host", str(socket), "--username", "owner", "microrelease")
-            yield f"postgresql+asyncpg://owner@/microrelease?host={socket}"
-        finally:
-            run("pg_ctl", "--pgdata", str(data), "--wait", "--mode", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with (
-        cluster() as database,
-        site(tmp_path_factory.mktemp("site"), MICRORELEASE_DATABASE=database) as started,
-    ):
-        yield started
+    with cluster() as server:
+        database = server.address().replace("postgresql://", "postgresql+asyncpg://")
+        with site(tmp_path_factory.mktemp("site"), MICRORELEASE_DATABASE=database) as started:
+            yield started
 
 
 def test_releases_are_scheduled_published_blocked_reviewed_and_audited(place: Site) -> None:

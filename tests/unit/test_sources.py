@@ -17,7 +17,7 @@ from tests.conftest import Request
 from tests.copies import Copy
 
 ROOT = Path(__file__).parents[2]
-COMMON = {"__init__", "reader", "table"}
+COMMON = {"__init__", "fingerprint", "reader", "table"}
 
 
 def test_every_file_of_the_folder_is_a_reader_on_the_list() -> None:

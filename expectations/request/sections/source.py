@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_v
 
 from algorithms.errors import SpecError
 from expectations.request.fields import STRICT
+from expectations.request.sections.wait import WaitSection
 
 SourceKind = Literal[
     "csv",
@@ -92,6 +93,8 @@ class SourceSection(BaseModel):
     """Columns of a Stata, SPSS or SAS file that are read as codes, without their value labels."""
     missing_codes: dict[str, Annotated[tuple[MissingCode, ...], Field(min_length=1)]] = {}
     """Values of a column that mean missing, as numbers or text."""
+    wait: WaitSection | None = None
+    """How long a run waits for the file; by default it does not wait."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -120,6 +123,13 @@ class SourceSection(BaseModel):
                     f"{self.kind}: leave it out"
                 )
         return self
+
+    @field_validator("wait")
+    @classmethod
+    def _waits_for_no_rows(cls, wait: WaitSection | None) -> WaitSection | None:
+        if wait is not None and wait.rows is not None:
+            raise SpecError("rows is about the rows of a query; the source is a file: leave it out")
+        return wait
 
     @field_validator("encoding")
     @classmethod

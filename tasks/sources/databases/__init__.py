@@ -1,0 +1,1 @@
+"""Databases as sources: where their addresses are kept, and one module per engine."""
