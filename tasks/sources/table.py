@@ -51,11 +51,26 @@ def read_table(content: bytes, spec: ReleaseSpec) -> pa.Table:
     """
     reader = READERS[spec.source.kind]
     _refuse_other_kinds(content, reader)
-    table = reader.read(content, spec)
-    _refuse_duplicates(table, spec.columns)
+    return publishable(reader.read(content, spec), spec.columns)
+
+
+def publishable(table: pa.Table, columns: ColumnsSection) -> pa.Table:
+    """Normalise the columns of a table, wherever it comes from.
+
+    Returns
+    -------
+    pyarrow.Table
+        Each column once, as numbers, text, truth values, dates or times; NaN counts as missing.
+
+    Raises
+    ------
+    DataError
+        If a column is repeated, or cannot be published.
+    """
+    _refuse_duplicates(table, columns)
     plain = pa.table([_plain(column) for column in table.columns], names=table.column_names)
-    _refuse_other_types(plain, spec.columns)
-    _refuse_other_years(plain, spec.columns)
+    _refuse_other_types(plain, columns)
+    _refuse_other_years(plain, columns)
     return plain
 
 
