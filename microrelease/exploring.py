@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import pyarrow as pa
 
 from algorithms.errors import SpecError
 from algorithms.microaggregation import METHODS
+from algorithms.table import Table
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec import ReleaseSpec
 from microrelease.frames import Frame, like
@@ -62,6 +63,13 @@ class Exploration:
     choice: dict[str, Any]
     _cells: tuple[Cell, ...] = field()
     _spec: ReleaseSpec = field()
+
+    @classmethod
+    def of(cls, cells: tuple[Cell, ...], spec: ReleaseSpec, frame: Frame, words: str) -> Self:
+        """Make an exploration of cells, with a table like ``frame``."""
+        chosen = best(cells)
+        choice = {} if chosen is None else chosen.released.model_dump(exclude_defaults=True)
+        return cls(_table(frame, cells), words, choice, cells, spec)
 
     def __repr__(self) -> str:
         measured = sum(cell.evaluation is not None for cell in self._cells)
@@ -164,43 +172,51 @@ def explore(
         how,
         {"ceilings": ceilings, "floors": floors},
     )
-    if not seconds > 0.0 or workers < 1:
-        raise SpecError(
-            f"seconds must be above 0, and workers at least 1; got {seconds}, {workers}"
-        )
-    wanted = choices(
-        spec,
-        list(METHODS) if methods is None else methods,
-        orderings,
-        [spec.microaggregation.k, *(each for each in KS_TRIED if each > k)] if ks is None else ks,
-    )
-    cells = guarded("explore", _explore)(frame, spec, wanted, seconds, workers)
+    trial = Trial(methods, ks, seconds, orderings, workers)
+    wanted = trial.choices(spec)
+    table = guarded("explore", read_frame)(frame, spec)
+    cells = guarded("explore", trial.run)(table, spec, wanted)
     chosen = best(cells)
-    # a recommendation compares with the choice of the spec file, and there is none
+    # a recommendation compares with the choice of the spec, and this one is nobody's
     own = spec.microaggregation if chosen is None else chosen.choice
-    return Exploration(
-        table=_table(frame, cells),
-        recommendation=recommendation(cells, spec.model_copy(update={"microaggregation": own})),
-        choice={} if chosen is None else chosen.released.model_dump(exclude_defaults=True),
-        _cells=cells,
-        _spec=spec,
-    )
+    words = recommendation(cells, spec.model_copy(update={"microaggregation": own}))
+    return Exploration.of(cells, spec, frame, words)
 
 
-def _explore(
-    frame: Frame,
-    spec: ReleaseSpec,
-    wanted: Sequence[MicroaggregationSection],
-    seconds: float,
-    workers: int,
-) -> tuple[Cell, ...]:
-    table = read_frame(frame, spec)
-    fitting = [fitted(choice, spec, len(table), seconds) for choice in wanted]
-    with (
-        working((table, spec), min(workers, len(fitting)), seconds) as processes,
-        ThreadPoolExecutor(workers) as threads,
-    ):
-        return tuple(threads.map(processes.run, fitting))
+@dataclass(frozen=True)
+class Trial:
+    """What is tried on a table, and how long; `explore` documents each part."""
+
+    methods: Sequence[str] | None = None
+    ks: Sequence[int] | None = None
+    seconds: float = 60.0
+    orderings: Sequence[str] = ORDERINGS_TRIED
+    workers: int = 2
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0.0 or self.workers < 1:
+            raise SpecError(
+                "seconds must be above 0, and workers at least 1; got "
+                f"{self.seconds} and {self.workers}"
+            )
+
+    def choices(self, spec: ReleaseSpec) -> list[MicroaggregationSection]:
+        """List what is tried; by default all methods, with the k of the spec and larger ones."""
+        least = spec.microaggregation.k
+        methods = list(METHODS) if self.methods is None else self.methods
+        ks = [least, *(k for k in KS_TRIED if k > least)] if self.ks is None else self.ks
+        return choices(spec, methods, self.orderings, ks)
+
+    def run(
+        self, table: Table, spec: ReleaseSpec, wanted: Sequence[MicroaggregationSection]
+    ) -> tuple[Cell, ...]:
+        """Try each choice in a process of its own."""
+        fitting = [fitted(choice, spec, len(table), self.seconds) for choice in wanted]
+        with (
+            working((table, spec), min(self.workers, len(fitting)), self.seconds) as processes,
+            ThreadPoolExecutor(self.workers) as threads,
+        ):
+            return tuple(threads.map(processes.run, fitting))
 
 
 def _table(frame: Frame, cells: Sequence[Cell]) -> Frame:

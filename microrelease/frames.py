@@ -33,8 +33,8 @@ def to_arrow(frame: Frame) -> pa.Table:
     >>> to_arrow([1, 2])
     Traceback (most recent call last):
     ...
-    algorithms.errors.DataError: the frame must be a table of pandas, pyarrow or polars; got a \
-list: make one of it, for example with pandas.DataFrame
+    algorithms.errors.DataError: the frame must be a table of pandas, pyarrow or polars; got an \
+object of type list: make one of it, for example with pandas.DataFrame
     """
     if isinstance(frame, pa.Table):
         return frame
@@ -47,8 +47,8 @@ list: make one of it, for example with pandas.DataFrame
         lazy = hasattr(frame, "collect")
         remedy = "collect it first" if lazy else "make one of it, for example with pandas.DataFrame"
         raise DataError(
-            "the frame must be a table of pandas, pyarrow or polars; got a "
-            f"{type(frame).__name__}: {remedy}"
+            "the frame must be a table of pandas, pyarrow or polars; got an "
+            f"object of type {type(frame).__name__}: {remedy}"
         ) from None
 
 

@@ -88,7 +88,7 @@ class Masked:
             f"Masked: {evaluation.records} records in {evaluation.groups} groups, "
             f"k = {self.k}{'' if units is None else ' units'}",
             *(
-                f"  {MEASURES[name].title:<28} {self.measures[name]:10.4f} {MEASURES[name].unit}"
+                f"  {MEASURES[name].title:<34} {self.measures[name]:10.4f} {MEASURES[name].unit}"
                 for name in ("il", "dld", "category_error", "one_value")
                 if name in self.measures
             ),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from algorithms.errors import ContractError
 from algorithms.strata import settle
@@ -16,9 +19,11 @@ from expectations.request.limits import limits_in_words
 from expectations.request.named import Changes, NamedSpec, resolve_spec, spec_from_file
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import load
+from flows.starting import prefect_faults_in_words, quieten_prefect
 
 if TYPE_CHECKING:
     from flows.outcome import Approved, Outcome, Published, Sealed
+    from microrelease.exploring import Exploration
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class Release:
         SpecError
             If it is not a spec; the message names every fault with its path.
         """
+        quieten_prefect()  # which reads its settings when it is imported
         path = Path(path)
         return cls(path, load(path))
 
@@ -120,8 +126,6 @@ class Release:
             As the command line reports them, with the same sentences; `exit_code` is its exit code.
         """
         self._resolved(period).check_releasable()
-        _quieten_prefect()
-        from flows.faults import prefect_faults_in_words
         from flows.outcome import Approved, Published, Sealed, Stopped, outcome_of
         from flows.release import release
 
@@ -168,16 +172,37 @@ class Release:
             warnings=(*spec.warnings, *table_warnings(table, k)),
         )
 
+    def explore(
+        self,
+        period: str | None = None,
+        *,
+        methods: Sequence[str] | None = None,
+        ks: Sequence[int] | None = None,
+        seconds: float = 60.0,
+        orderings: Sequence[str] = ("npn", "tsp"),
+        workers: int = 2,
+    ) -> Exploration:
+        """Try methods, paths and k on the source, by the limits of the spec; publish nothing.
+
+        The arguments are those of `microrelease.explore`; the table is a pandas.DataFrame.
+        """
+        from microrelease.exploring import Exploration, Trial
+        from tasks.explore.recommendation import recommendation
+        from tasks.ingest import ingest
+        from tasks.stage import guarded
+        from tasks.validate import validate
+
+        spec = self._resolved(period)
+        trial = Trial(methods, ks, seconds, orderings, workers)
+        wanted = trial.choices(spec)
+        source, _ = ingest.fn(spec)
+        table, _ = validate.fn(source, spec)
+        cells = guarded("explore", trial.run)(table, spec, wanted)
+        return Exploration.of(cells, spec, pd.DataFrame(), recommendation(cells, spec))
+
     def _named(self, period: str | None) -> AbstractContextManager[NamedSpec]:
         return spec_from_file(self.path, Changes.of(period))
 
     def _resolved(self, period: str | None) -> ReleaseSpec:
         with self._named(period) as named:
             return resolve_spec(named, datetime.now(UTC)).spec
-
-
-def _quieten_prefect() -> None:
-    """Keep Prefect's own messages off the screen; it reads these settings on import."""
-    from flows.cli.display import quieten_prefect
-
-    quieten_prefect()

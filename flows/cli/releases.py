@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from algorithms.errors import SpecError
 from flows.cli import display
 from flows.cli.command import argument, command, one_of, positive
-from flows.faults import prefect_faults_in_words
+from flows.starting import prefect_faults_in_words, quieten_prefect
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -85,7 +85,7 @@ def run(
     resolved = _resolved(spec, period)
     resolved.check_releasable()
     display.warnings(resolved.warnings)
-    display.quieten_prefect()
+    quieten_prefect()
     with display.stages(resolved) as listener, _named(spec, period) as named:
         from flows.release import release
         from tasks.listening import listening
@@ -168,7 +168,7 @@ def explore(
     if choose is not None and choose.exists():
         raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
     folder = folder or Path("-".join((*resolved.release.folder.parts, "map")))
-    display.quieten_prefect()
+    quieten_prefect()
     with display.cells(resolved) as listener:
         from flows.explore import explore, written_to
         from tasks.listening import listening
@@ -263,7 +263,7 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
 
     register = register.absolute()
     check_waiting(Register(register), candidate)
-    display.quieten_prefect()
+    quieten_prefect()
     from flows.approve import approve
 
     with prefect_faults_in_words():

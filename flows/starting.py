@@ -1,10 +1,17 @@
-"""Faults of Prefect in words."""
+"""What surrounds a flow that is started here: quiet, and faults of Prefect in words."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from algorithms.errors import ReleaseError
+
+
+def quieten_prefect() -> None:
+    """Keep Prefect's own messages off the terminal; its log in the database stays complete."""
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
 
 
 @contextmanager
