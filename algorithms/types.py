@@ -44,7 +44,7 @@ def check_matrix(x: object) -> None:
     """
     if isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "fiu":
         return
-    found = f"a {type(x).__name__}"
+    found = f"an object of type {type(x).__name__}"
     if isinstance(x, np.ndarray):
         found = f"an array of {x.dtype} with {x.ndim} axes"
     raise ContractError(

@@ -25,6 +25,10 @@ def example(rows: int = 500, seed: int = 1) -> pd.DataFrame:
     Examples
     --------
     >>> example(rows=3)[["company", "region", "employees"]]
+         company region  employees
+    0  C00000000  Coast          3
+    1  C00000001  Lakes         19
+    2  C00000002  Coast         13
     """
     frame: pd.DataFrame = example_table(next(survey(rows, 1, seed))).to_pandas()
     return frame

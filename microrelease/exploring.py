@@ -12,7 +12,7 @@ from algorithms.microaggregation import METHODS
 from algorithms.table import Table
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec import ReleaseSpec
-from microrelease.frames import Frame, like
+from microrelease.frames import Frame, like, to_arrow
 from microrelease.requests import NOTHING, read_frame, request
 from tasks.explore.cell import KS_TRIED, ORDERINGS_TRIED, Cell, best, choices, fitted
 from tasks.explore.recommendation import recommendation
@@ -159,12 +159,16 @@ def explore(
     >>> found = explore(
     ...     example(rows=200)[["employees", "turnover"]],
     ...     quasi_identifiers=["employees", "turnover"],
-    ...     methods=["mdav", "md"],
+    ...     methods=["mdav"],
     ...     ks=[5, 10],
+    ...     workers=1,
     ... )
     >>> found.table[["method", "k", "admissible"]]
-    >>> found.choice["k"]
-    5
+      method   k  admissible
+    0   mdav   5        True
+    1   mdav  10        True
+    >>> found.choice
+    {'method': 'mdav', 'k': 5}
     """
     how = {"method": "mdav", "k": k, "small_strata": small_strata}
     spec = request(
@@ -174,7 +178,7 @@ def explore(
     )
     trial = Trial(methods, ks, seconds, orderings, workers)
     wanted = trial.choices(spec)
-    table = guarded("explore", read_frame)(frame, spec)
+    table = guarded("explore", lambda: read_frame(to_arrow(frame), spec))()
     cells = guarded("explore", trial.run)(table, spec, wanted)
     chosen = best(cells)
     # a recommendation compares with the choice of the spec, and this one is nobody's

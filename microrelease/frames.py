@@ -42,7 +42,7 @@ object of type list: make one of it, for example with pandas.DataFrame
         return _from_pandas(frame)
     try:
         # an object that offers nothing is refused in the same words as one that offers no table
-        return pa.table(frame if hasattr(frame, "__arrow_c_stream__") else None)
+        table = pa.table(frame if hasattr(frame, "__arrow_c_stream__") else None)
     except (TypeError, ValueError):  # errors of Arrow are these, and may quote cells
         lazy = hasattr(frame, "collect")
         remedy = "collect it first" if lazy else "make one of it, for example with pandas.DataFrame"
@@ -50,24 +50,27 @@ object of type list: make one of it, for example with pandas.DataFrame
             "the frame must be a table of pandas, pyarrow or polars; got an "
             f"object of type {type(frame).__name__}: {remedy}"
         ) from None
+    return pa.table([_classic(column) for column in table.columns], names=table.column_names)
 
 
 def like(frame: Frame, table: pa.Table) -> Frame:
     """Convert an Arrow table to the library of a frame; Arrow itself is the library of others."""
     if isinstance(frame, pd.DataFrame):
         return table.to_pandas()
-    if type(frame).__module__.partition(".")[0] == "polars":
-        return sys.modules["polars"].from_arrow(table)
-    return table
+    return sys.modules["polars"].from_arrow(table) if _is_polars(frame) else table
 
 
-def updated(frame: Frame, table: pa.Table, rows: Order, unchanged: Collection[str]) -> Frame:
+def updated(
+    frame: Frame, original: pa.Table, table: pa.Table, rows: Order, unchanged: Collection[str]
+) -> Frame:
     """Give a frame the columns of a table that was computed from it.
 
     Parameters
     ----------
     frame : Frame
         The original.
+    original : pyarrow.Table
+        The same as an Arrow table.
     table : pyarrow.Table
         The columns of the result, one row for each of ``rows``.
     rows : Order
@@ -83,11 +86,31 @@ def updated(frame: Frame, table: pa.Table, rows: Order, unchanged: Collection[st
             for name in table.column_names
         }
         return pd.DataFrame(columns, index=frame.index[rows])
-    original = to_arrow(frame)
+    if _is_polars(frame):
+        return like(frame, table).with_columns(
+            [frame.get_column(name).gather(rows) for name in unchanged]
+        )
     for name in unchanged:
         column = original[name].take(pa.array(rows))
         table = table.set_column(table.column_names.index(name), name, column)
-    return like(frame, table)
+    return table
+
+
+def _is_polars(frame: Frame) -> bool:
+    return type(frame).__module__.partition(".")[0] == "polars"
+
+
+def _classic(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Hold text in the layout that every function of Arrow knows."""
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    if pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
+        parts = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
+            for chunk in column.chunks
+        ]
+        return pa.chunked_array(parts, pa.dictionary(column.type.index_type, pa.large_string()))
+    return column
 
 
 def _series(column: pa.ChunkedArray, before: Any) -> Any:

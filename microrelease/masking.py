@@ -267,6 +267,7 @@ def mask(
     >>> bool(sizes.min() >= 5)
     True
     >>> round(masked.measures["il"], 1)
+    21.0
     """
     spec = request(
         columns={
@@ -303,17 +304,18 @@ def mask(
 
 def _mask(frame: Frame, spec: ReleaseSpec) -> Masked:
     columns, k = spec.columns, spec.microaggregation.k
-    table = read_frame(frame, spec)
+    original = to_arrow(frame)
+    table = read_frame(original, spec)
     masked, evaluation = mask_and_measure(table, spec, plainly)
     rows = np.asarray(masked.published.carried[ROW])
     unchanged = [name for name in columns.untouched if name not in _merged(masked)]
-    names = [name for name in to_arrow(frame).column_names if name in columns.public]
+    names = [name for name in original.column_names if name in columns.public]
     measures = evaluation.measures
     counted = int(measures.get("k_units", measures["k"]))
     if counted < k:
         raise ContractError(f"each combination must have at least k={k} records; one has {counted}")
     return Masked(
-        frame=updated(frame, arrow_of(masked.published, columns, names), rows, unchanged),
+        frame=updated(frame, original, arrow_of(masked.published, columns, names), rows, unchanged),
         measures=MappingProxyType(measures),
         certificate=Certificate(
             measures.get("il_bound"), measures.get("il_over_bound"), evaluation.certificate

@@ -14,7 +14,6 @@ from algorithms.table import Table
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import from_content
-from microrelease.frames import Frame, to_arrow
 from tasks.sources.table import publishable
 from tasks.validate import validate
 
@@ -66,15 +65,15 @@ def request(
     return from_content(content, Path.cwd())
 
 
-def read_frame(frame: Frame, spec: ReleaseSpec) -> Table:
+def read_frame(frame: pa.Table, spec: ReleaseSpec) -> Table:
     """Check a frame against the input suites, and convert it to the declared kinds and roles.
 
     Raises
     ------
     DataError
-        If it is not a frame or breaks a rule; the message names columns and counts.
+        If it breaks a rule; the message names columns and counts.
     """
-    source = publishable(to_arrow(frame), spec.columns)
+    source = publishable(frame, spec.columns)
     if not source.num_rows:
         raise DataError("the frame must have rows; it is empty")
     try:
