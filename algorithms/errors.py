@@ -20,7 +20,7 @@ class SpecError(ReleaseError, ValueError):
     exit_code = 10
 
 
-class DataError(ReleaseError):
+class DataError(ReleaseError, ValueError):
     """The input does not match the spec."""
 
     exit_code = 11

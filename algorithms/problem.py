@@ -8,7 +8,7 @@ from annotated_types import Ge, Gt
 
 from algorithms.errors import ContractError, DataError
 from algorithms.rounding.grid import Grid
-from algorithms.types import Labels, Matrix, Order, Watch
+from algorithms.types import Labels, Matrix, Order, Watch, check_matrix
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Problem:
     DataError
         If there are fewer than ``k`` records or units.
     ContractError
-        If a number is not finite, the path does not visit every record exactly once, or units are
-        not one per record.
+        If the records are not a matrix, a number is not finite, the path does not visit every
+        record exactly once, or units are not one per record.
     """
 
     x: Matrix
@@ -80,6 +80,7 @@ class Problem:
     units: Labels | None = None
 
     def __post_init__(self) -> None:
+        check_matrix(self.x)
         n = len(self.x)
         if n < self.k:
             raise DataError(f"k must not exceed the number of rows; got k={self.k} for {n} rows")

@@ -27,6 +27,32 @@ Watch = Callable[[int, float], None]
 """Called during a search with the number of iterations and the share of the budget spent."""
 
 
+def check_matrix(x: object) -> None:
+    """Check that records are given as a matrix, before a kernel or an index fails on them.
+
+    Raises
+    ------
+    ContractError
+        If they are anything else, such as a data frame.
+
+    Examples
+    --------
+    >>> check_matrix([[1.0, 2.0]])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    algorithms.errors.ContractError: records must be a numpy array ...
+    """
+    if isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "fiu":
+        return
+    found = f"an object of type {type(x).__name__}"
+    if isinstance(x, np.ndarray):
+        found = f"an array of {x.dtype} with {x.ndim} axes"
+    raise ContractError(
+        f"records must be a numpy array of numbers with two axes; got {found}: convert it, for "
+        "example with numpy.asarray(x, dtype=float)"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Partition:
     """Groups of at least ``k`` records, or units; the sizes are checked on construction.

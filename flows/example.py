@@ -56,8 +56,13 @@ def _write(path: Path, content: bytes, force: bool) -> None:
     path.write_bytes(content)
 
 
+def example_table(columns: dict[str, np.ndarray]) -> pa.Table:
+    """Write one quarter of the survey as a table, with labels and missing values."""
+    return pa.table({name: _with_labels(name, values) for name, values in columns.items()})
+
+
 def _encode(columns: dict[str, np.ndarray], file_format: str) -> bytes:
-    table = pa.table({name: _with_labels(name, values) for name, values in columns.items()})
+    table = example_table(columns)
     buffer = io.BytesIO()
     if file_format == "csv":
         pyarrow.csv.write_csv(table, buffer)

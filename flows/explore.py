@@ -21,7 +21,7 @@ from flows.alone import end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Explored, state_of, stopped
 from flows.release import due, run_name
-from tasks.explore.cell import Cell, choices, fitted
+from tasks.explore.cell import KS_TRIED, ORDERINGS_TRIED, Cell, choices, fitted
 from tasks.explore.outputs import show_map, write_map
 from tasks.explore.recommendation import recommendation
 from tasks.explore.source import SourceFacts, source_facts
@@ -32,8 +32,6 @@ from tasks.stage import guarded, stage
 from tasks.standardise import standardise
 from tasks.validate import validate
 
-ORDERINGS_TRIED = ("npn", "tsp")
-KS_TRIED = (2, 3, 4, 5, 7, 10, 15)
 LARGEST_COUNT = 64
 
 map_folder: ContextVar[Path | None] = ContextVar("map_folder", default=None)

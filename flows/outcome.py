@@ -11,7 +11,7 @@ from prefect.exceptions import FailedRun
 
 from algorithms.errors import RefusedError, RejectedError, ReleaseError
 from algorithms.profile import Profile
-from expectations.gate import Verdicts
+from expectations.gate import Verdict, Verdicts
 from expectations.manifest import Record, SealedSpec, decode
 from expectations.request.spec import ReleaseSpec
 from flows.states import APPROVED, EXPLORED, PUBLISHED, SEALED, state_name
@@ -80,6 +80,17 @@ class Outcome:
 
     attempt: Attempt | None
     sentence: str
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The measures against their limits; empty where nothing was measured."""
+        verdicts = None if self.attempt is None else self.attempt.verdicts
+        return () if verdicts is None else verdicts.each
+
+    @property
+    def manifest(self) -> Path | None:
+        """The manifest in the register; None if the register has none, as for a dry run."""
+        return None if self.attempt is None else self.attempt.manifest
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any
 
 from algorithms.errors import ContractError
 from algorithms.local_search.units import repair
 from algorithms.problem import FIELDS, Problem
-from algorithms.types import Labels, Partition
+from algorithms.types import Labels, Matrix, Partition, check_matrix
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Method:
     run : callable
         ``run(x, k, *, options) -> labels``. Besides ``x`` and ``k`` it may name any other field of
         `Problem` as a parameter, and is then given it. Its keyword-only parameters are the
-        method's options.
+        method's options. As an attribute it refuses an ``x`` that is not a matrix.
     summary : str
         One or two sentences for people who use the data; printed on public pages.
     paper : str
@@ -49,6 +49,7 @@ class Method:
             raise ContractError(
                 f"a method reads a path or searches, never both; {self.run.__name__!r} does both"
             )
+        object.__setattr__(self, "run", _of_matrices(self.run))
 
     def solve(self, problem: Problem, options: Mapping[str, Any] | None = None) -> Partition:
         """Group the records of a problem, and prove the groups.
@@ -115,6 +116,17 @@ class Method:
             for name, parameter in inspect.signature(self.run).parameters.items()
             if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         ]
+
+
+def _of_matrices(run: Callable[..., Labels]) -> Callable[..., Labels]:
+    """Refuse records that are not a matrix in words; a kernel or an index would fail on them."""
+
+    @wraps(run)
+    def checked(x: Matrix, *args: Any, **kwargs: Any) -> Labels:
+        check_matrix(x)
+        return run(x, *args, **kwargs)
+
+    return checked
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:

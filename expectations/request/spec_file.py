@@ -73,10 +73,27 @@ def read(path: Path) -> SpecFile:
             "the spec must be a YAML mapping with the keys "
             f"{', '.join(ReleaseSpec.model_fields)}; it is not a mapping"
         )
-    folder = path.absolute().parent
-    anchored = _with_query(_from_folder(content, folder))
-    spec = validated(_with_hierarchies(anchored, folder))
+    spec = from_content(content, path.absolute().parent)
     return SpecFile(path.name, hashlib.sha256(raw).hexdigest(), spec)
+
+
+def from_content(content: dict[str, Any], folder: Path) -> ReleaseSpec:
+    """Validate the content of a spec, and read the files that it names.
+
+    Parameters
+    ----------
+    content : dict
+        The sections of the spec.
+    folder : Path
+        The folder from which relative paths start.
+
+    Raises
+    ------
+    SpecError
+        If it is not a spec; the message names every fault with its path.
+    """
+    anchored = _with_query(_from_folder(content, folder))
+    return validated(_with_hierarchies(anchored, folder))
 
 
 def validated(content: dict[str, Any]) -> ReleaseSpec:
@@ -206,7 +223,7 @@ def _with_hierarchies(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     filled, faults = {}, []
     for name, section in hierarchies.items():
         filled[name] = section
-        if isinstance(section, dict) and isinstance(section.get("file"), str):
+        if isinstance(section, dict) and isinstance(section.get("file"), str | Path):
             file = folder / section["file"]
             try:
                 raw = file.read_bytes()

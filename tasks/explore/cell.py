@@ -23,6 +23,10 @@ SHOWN = (
 )  # fmt: skip
 """Measures that every map shows, if they apply."""
 
+ORDERINGS_TRIED = ("npn", "tsp")
+KS_TRIED = (2, 3, 4, 5, 7, 10, 15)
+"""Orderings and group sizes that an exploration tries by default."""
+
 FULL_SECONDS = 60.0
 """Time limit of a choice from which on a search gets all iterations of a release without a budget:
 they take some ten seconds, and up to three times as many on a slow machine."""

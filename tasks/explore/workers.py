@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +24,11 @@ from tasks.stage import guarded
 SPAWN = multiprocessing.get_context("spawn")
 STARTING_SECONDS = 120.0
 THREADS = "OPENBLAS_NUM_THREADS"
+
+MAIN_NAMES = ("__spec__", "__file__")
+"""Names in the main module by which a new process would find it."""
+STARTING = threading.Lock()
+"""Held while a process starts: several threads may replace one at the same time."""
 
 Task = tuple[Table, ReleaseSpec]
 """Input of every worker, sent once through a pipe and never written to disk."""
@@ -96,7 +102,7 @@ class _Worker:
     def __init__(self, task: Task) -> None:
         self.connection, theirs = SPAWN.Pipe()
         self._process: SpawnProcess = SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
-        with _one_thread_each():
+        with _one_thread_each(), _without_main():
             self._process.start()
         theirs.close()
         self.connection.send(task)
@@ -137,6 +143,23 @@ def _one_thread_each() -> Iterator[None]:
             del os.environ[THREADS]
         else:
             os.environ[THREADS] = before
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Keep a new process from running the user's script again, which would explore once more.
+
+    A worker needs nothing of it, and not every script guards its main part.
+    """
+    main = sys.modules["__main__"]
+    with STARTING:
+        before = {name: vars(main).get(name) for name in MAIN_NAMES if name in vars(main)}
+        main.__spec__ = None
+        vars(main).pop("__file__", None)
+        try:
+            yield
+        finally:
+            vars(main).update(before)
 
 
 @contextmanager

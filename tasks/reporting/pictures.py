@@ -3,7 +3,7 @@
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NewType, cast
 from xml.etree import ElementTree
@@ -18,6 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from algorithms.profile import ColumnProfile, LabelProfile, Profile
 from algorithms.types import Matrix
 from tasks.reporting.page import MINUS
+from tasks.reporting.sizes import size_ranges
 
 Svg = NewType("Svg", str)
 """A picture as an element of a page; the only text that templates do not escape."""
@@ -106,6 +107,13 @@ def style() -> Iterator[None]:
         yield
 
 
+class Drawing(Figure):
+    """A figure that a notebook shows, whatever its settings."""
+
+    def _repr_png_(self) -> bytes:
+        return as_png(self)
+
+
 @style()
 def figure(
     width: int = 340, height: int = 210, margins: tuple[float, float, float, float] | None = None
@@ -119,7 +127,7 @@ def figure(
     margins : tuple of float, optional
         Pixels left of, right of, above and below the axes; by default what their labels need.
     """
-    drawing = Figure(
+    drawing = Drawing(
         figsize=(width / 72, height / 72), layout="constrained" if margins is None else None
     )
     axes = drawing.add_subplot()
@@ -342,6 +350,35 @@ def correlation(matrix: Matrix, names: Sequence[str]) -> Figure:
 def _two_decimals(value: float) -> str:
     """Write a correlation; one that rounds to zero has no sign."""
     return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
+
+
+@style()
+def overview(losses: Mapping[str, float], sizes: Mapping[int, int]) -> Figure:
+    """Draw the information loss of each column, and the number of groups by their size.
+
+    Parameters
+    ----------
+    losses : mapping of str to float
+        IL in per cent, by the name of the column.
+    sizes : mapping of int to int
+        Number of groups, by the number of their records.
+    """
+    rows, ranges = np.arange(len(losses)), size_ranges(sizes)
+    drawing = Drawing(
+        figsize=(760 / 72, (90 + 21 * max(len(losses), 6)) / 72), layout="constrained"
+    )
+    left, right = drawing.subplots(1, 2)
+    left.barh(rows, list(losses.values()), height=0.7, color=SERIES[0])
+    left.set_yticks(rows, [_shortened(name) for name in losses])
+    left.set_ylim(len(rows) - 0.4, -0.6)
+    left.grid(visible=False, axis="y")
+    left.set_xlabel("IL: information lost, %")
+    right.bar([each.label for each in ranges], [each.groups for each in ranges], color=SERIES[1])
+    right.grid(visible=False, axis="x")
+    right.yaxis.set_major_locator(MaxNLocator(5, steps=STEPS, integer=True))
+    right.set_xlabel("records in a group")
+    right.set_ylabel("groups")
+    return drawing
 
 
 @style()

@@ -2,8 +2,10 @@
 
 from dataclasses import asdict
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -287,3 +289,18 @@ def test_the_survey_is_correlated_and_heavy_tailed() -> None:
     assert np.corrcoef(table["employees"], table["wages"])[0, 1] > 0.8
     turnover = standardise(table["turnover"].astype(float).reshape(-1, 1))
     assert (turnover**4).mean() > 30.0  # a normal distribution has 3
+
+
+@pytest.mark.parametrize(
+    ("x", "found"),
+    [
+        (pd.DataFrame({"a": [1.0, 2.0, 3.0]}), "an object of type DataFrame"),
+        (np.zeros(3), "an array of float64 with 1 axes"),
+        (np.array([["a"], ["b"]]), "an array of <U1 with 2 axes"),
+    ],
+)
+def test_records_that_are_no_matrix_are_refused_in_words(x: Any, found: str) -> None:
+    with pytest.raises(ContractError, match=f"numpy array of numbers with two axes; got {found}:"):
+        METHODS["mdav"].run(x, 2)
+    with pytest.raises(ContractError, match="numpy array of numbers with two axes"):
+        Problem(x, 2)

@@ -16,6 +16,7 @@ from algorithms.registry import Registry
 from flows.cli.measures_page import measures_page
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("algorithms", "expectations", "flows", "microrelease", "tasks")
 NOT_ALGORITHMS = {
     "__init__",
     "divide",
@@ -34,9 +35,15 @@ HASHES = r"(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
 PIN = re.compile(rf"^([a-z0-9.-]+)==(\S+)(?: ; .+)? \\\n{HASHES}", re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["algorithms", "expectations", "flows", "tasks"])
+@pytest.mark.parametrize("name", PACKAGES)
 def test_common_names_mean_this_repository(name: str) -> None:
     assert Path(importlib.import_module(name).__file__ or "").parents[1] == ROOT
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_wheel_has_the_package_with_its_types(name: str) -> None:
+    assert name in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert (ROOT / name / "py.typed").is_file()
 
 
 @pytest.mark.parametrize(
@@ -120,7 +127,7 @@ def test_a_dependency_is_imported_unless_its_reason_is_given() -> None:
     unexplained = [wish.strip(' ",') for before, wish in pairs if "#" not in before + wish]
     sources = "".join(
         path.read_text(encoding="utf-8")
-        for folder in ("algorithms", "expectations", "flows", "tasks")
+        for folder in PACKAGES
         for path in (ROOT / folder).rglob("*.py")
     )
     for name in names(unexplained):
