@@ -29,7 +29,7 @@ FAULTS_OF_THE_PATH = {
 def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
     """Read the source file once, and compute the checksum of the bytes that were read."""
     path = spec.source.path
-    content = _content(path)
+    content = content_of(path)
     read = read_table(content, spec.source, spec.columns)
     table, known = read.table, spec.columns.all
     return table, InputFacts(
@@ -45,7 +45,14 @@ def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
     )
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """Read the bytes of a file.
+
+    Raises
+    ------
+    DataError
+        If its path is wrong, or it is empty.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -55,6 +55,10 @@ class CellListener(Listener):
         if name != "try":
             self._progress.update(self._bar, description=name)
 
+    def searched(self, share: float) -> None:
+        """Show how far a search in this process is."""
+        self._progress.update(self._bar, description=f"trying choices: {share:.0%} of the search")
+
     def cell_measured(self, cell: Cell, total: int) -> None:
         """Print the choice and its figures."""
         self._progress.update(self._bar, description="trying choices", total=total, advance=1)
