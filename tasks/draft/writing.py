@@ -142,6 +142,8 @@ def _release(draft: Draft) -> Iterator[str]:
             "" if draft.period_known else "the path below names no period: write {period} into it"
         )
         yield from _line(f"  every: {draft.every}", known, doubt)
+    elif draft.period_known:
+        yield from _line(f"  period: {quoted(draft.period)}", "the period that the data describe")
     else:
         yield from _line(
             f"  period: {quoted(draft.period)}",
