@@ -211,6 +211,7 @@ def _explored(drafted: Draft, content: bytes, spec: ReleaseSpec, explore: bool) 
         validate.fn(source, described)
         return drafted
     with display.cells(described) as listener, listening(listener):
+        listener.stage_started("checking the table")
         validate.fn(source, described)
         return replace(drafted, ceilings=quick_ceilings(source, described))
 

@@ -66,7 +66,7 @@ class CellListener(Listener):
             cell.fault
             if cell.evaluation is None
             else f"IL {cell.measure('il'):8.4f} %   DLD {cell.measure('dld'):8.4f} %   "
-            + ("within limits" if cell.admissible else "")
+            + ("within limits" if cell.verdicts and cell.admissible else "")
         )
         self._progress.console.print(
             f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(shown)}".rstrip(), soft_wrap=True

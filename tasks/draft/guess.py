@@ -381,23 +381,21 @@ def _about_attackers(found: Guess) -> Guess:
     """Ask about columns that may be confidential; until someone signs, they are masked."""
     if found.role != "quasi_identifiers" or not words_of(found.column) & SENSITIVE:
         return found
-    if found.decide:
-        return found
+    signed = Guess(
+        found.column,
+        "confidential",
+        reason="signed: attackers do not know it",
+        missing=found.missing,
+    )
+    masked = (
+        "masked, as attackers may know it; confidential (published unchanged) only if someone "
+        "signs that they do not"
+    )
+    words = f"Will someone sign that attackers do not know {found.column!r}? It is then published "
     return replace(
         found,
-        decide="masked, as attackers may know it; confidential (published unchanged) only if "
-        "someone signs that they do not",
-        question=Question(
-            f"Will someone sign that attackers do not know {found.column!r}? It is then published "
-            "unchanged.",
-            default=False,
-            otherwise=Guess(
-                found.column,
-                "confidential",
-                reason="signed: attackers do not know it",
-                missing=found.missing,
-            ),
-        ),
+        decide=f"{found.decide}; {masked}" if found.decide else masked,
+        question=found.question or Question(f"{words}unchanged.", default=False, otherwise=signed),
     )
 
 

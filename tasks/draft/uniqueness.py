@@ -14,6 +14,8 @@ from expectations.tables import read_codes
 MOST_SHOWN = 4
 MOST_COLUMNS = 25
 """Columns of which all pairs are counted: those that distinguish least."""
+MOST_CELLS = 30_000_000
+"""Records times pairs that are counted: some seconds."""
 TELLING = 0.1
 """Share of unique records above which a column alone says enough, and its pairs say no more."""
 
@@ -42,7 +44,8 @@ def uniqueness(table: pa.Table, names: Sequence[str]) -> tuple[list[Alone], list
     codes = {name: read_codes(table[name]).values for name in names}
     single = {name: _alone([column]) for name, column in codes.items()}
     few = [name for name in names if single[name] <= TELLING * table.num_rows]
-    paired = sorted(few, key=lambda name: single[name])[:MOST_COLUMNS]
+    most = min(MOST_COLUMNS, int((2 * MOST_CELLS / table.num_rows) ** 0.5))
+    paired = sorted(few, key=lambda name: single[name])[:most]
     twos = {(a, b): _alone([codes[a], codes[b]]) for a, b in pairs(paired, 2)}
     return (
         list(_worst({(name,): count for name, count in single.items()})),

@@ -143,6 +143,10 @@ def test_levels_are_asked_about_and_confidential_columns_need_a_signature() -> N
     assert not levels.question.default
     assert levels.question.otherwise.levels == ("never", "sometimes", "often")
     assert levels.question.otherwise.missing == 30
+    both = guessed("diagnosis", cells(*CODES, times=3))
+    assert both.kind == "hierarchy"
+    assert "prefixes" in both.decide
+    assert "confidential" in both.decide
     income = guessed("income", cells(*SPREAD, times=2))
     assert income.question is not None
     assert not income.question.default
