@@ -34,7 +34,7 @@ def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
 
         return read_database(spec)
     path = spec.source.path
-    content = _content(path)
+    content = content_of(path)
     read = read_table(content, spec.source, spec.columns)
     table, known = read.table, spec.columns.all
     return table, InputFacts(
@@ -59,7 +59,14 @@ def connection_warnings(spec: ReleaseSpec) -> tuple[str, ...]:
     return exposed(spec.source.database)
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """Read the bytes of a file.
+
+    Raises
+    ------
+    DataError
+        If its path is wrong, or it is empty.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -1,5 +1,6 @@
-"""The period of a run that names none."""
+"""Periods: that of a run that names none, and those in names of files."""
 
+import re
 from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -8,6 +9,12 @@ from algorithms.errors import SpecError
 
 Every = Literal["month", "quarter", "year"]
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+IN_NAMES = re.compile(
+    r"(?<![0-9A-Za-z])(?<![0-9]{4}-)(?:19|20)[0-9]{2}(?:-(?:(Q[1-4])|(0[1-9]|1[0-2])))?"
+    r"(?![0-9A-Za-z]|[-.][0-9Q])"
+)
+"""Periods as `last_full` writes them, within a name; a day is none."""
 
 
 def last_full(every: Every, time: datetime, zone: str) -> str:
@@ -37,6 +44,23 @@ def last_full(every: Every, time: datetime, zone: str) -> str:
     year, number = divmod((local.year * 12 + local.month - 1) // length - 1, 12 // length)
     part = {"year": "", "quarter": f"-Q{number + 1}", "month": f"-{number + 1:02d}"}
     return f"{year}{part[every]}"
+
+
+def period_in(name: str) -> tuple[str, Every] | None:
+    """Find the period in a name, and its length; None unless there is exactly one.
+
+    Examples
+    --------
+    >>> period_in("survey-2026-Q3"), period_in("2026-03_final"), period_in("panel 2026")
+    (('2026-Q3', 'quarter'), ('2026-03', 'month'), ('2026', 'year'))
+    >>> period_in("survey-2026-03-09"), period_in("from-2025-to-2026")
+    (None, None)
+    """
+    found = list(IN_NAMES.finditer(name))
+    if len(found) != 1:
+        return None
+    quarter, month = found[0].groups()
+    return found[0].group(), "quarter" if quarter else "month" if month else "year"
 
 
 def check_zone(zone: str) -> str:

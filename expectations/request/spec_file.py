@@ -60,14 +60,26 @@ def read(path: Path) -> SpecFile:
     """
     try:
         raw = path.read_bytes()
-        text = raw.decode("utf-8")
     except OSError as error:
         raise StorageError(
             f"the spec must be a readable file; {str(path)!r} is not ({error.strerror})"
         ) from None
+    return parsed(raw, path)
+
+
+def parsed(raw: bytes, path: Path) -> SpecFile:
+    """Parse the bytes of a spec file; relative paths start from the folder of ``path``.
+
+    Raises
+    ------
+    SpecError
+        If they are not YAML or not a spec; the message names every fault with its path.
+    """
+    try:
+        text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
-    content = _parsed(text)
+    content = _from_yaml(text)
     if not isinstance(content, dict):
         raise SpecError(
             "the spec must be a YAML mapping with the keys "
@@ -110,7 +122,7 @@ def validated(content: dict[str, Any]) -> ReleaseSpec:
         raise SpecError("\n".join(faults(error))) from None
 
 
-def _parsed(text: str) -> Any:
+def _from_yaml(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_Plain)
     except yaml.YAMLError as error:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from algorithms.errors import ReleaseError
-from flows.cli import display, evidence, operation, reference, releases
+from flows.cli import display, drafting, evidence, operation, reference, releases
 
 COMMANDS = (
+    drafting.init,
     releases.run,
     releases.explore,
     releases.check,
@@ -51,6 +52,10 @@ start here:
   microrelease verify demo/public/enterprise-survey/2026-Q3
   microrelease audit demo/register
   microrelease register demo/register
+
+your own table:
+  microrelease init table.csv
+  microrelease run table.yaml
 
 to run releases on a schedule, with the Prefect UI:
   microrelease up --specs demo

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from expectations.gate import Verdicts
     from expectations.request.spec import ReleaseSpec
     from flows.operation.status import Status
+    from tasks.draft.guess import Guess
     from tasks.listening import Listener
     from tasks.publish import Candidate
     from tasks.store.audit import Audit
@@ -114,6 +115,20 @@ def exposures(found: Sequence[Exposure], records: int, k: int) -> None:
         table.add_row(escape(" + ".join(each.columns)), *shares)
     Console(highlight=False).print(table)
     say("  k does not cover confidential columns: someone signs that attackers do not know them")
+
+
+def guesses(found: Iterable[Guess]) -> None:
+    """Print the guessed role and kind of each column, with the reason."""
+    table = Table("column", "role", "kind", "reason", box=None, pad_edge=False)
+    for guess in found:
+        is_key = guess.role == "quasi_identifiers"
+        role = (
+            guess.role.replace("_", " ").removesuffix("s") if guess.role != "strata" else "stratum"
+        )
+        table.add_row(
+            escape(guess.column), role, guess.kind if is_key else "", escape(guess.reason)
+        )
+    Console(highlight=False).print(table)
 
 
 def measures(registry: Mapping[str, Measure]) -> None:

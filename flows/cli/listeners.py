@@ -60,6 +60,10 @@ class CellListener(Listener):
         if name != "try":
             self._progress.update(self._bar, description=name)
 
+    def searched(self, share: float) -> None:
+        """Show how far a search in this process is."""
+        self._progress.update(self._bar, description=f"trying choices: {share:.0%} of the search")
+
     def cell_measured(self, cell: Cell, total: int) -> None:
         """Print the choice and its figures."""
         self._progress.update(self._bar, description="trying choices", total=total, advance=1)
@@ -67,7 +71,7 @@ class CellListener(Listener):
             cell.fault
             if cell.evaluation is None
             else f"IL {cell.measure('il'):8.4f} %   DLD {cell.measure('dld'):8.4f} %   "
-            + ("within limits" if cell.admissible else "")
+            + ("within limits" if cell.verdicts and cell.admissible else "")
         )
         self._progress.console.print(
             f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(shown)}".rstrip(), soft_wrap=True
