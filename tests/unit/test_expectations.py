@@ -228,7 +228,10 @@ def test_measures_at_their_ceilings_pass() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (evaluation(il=27.312), "IL is 27.31 %, above its ceiling of 10.00 %: try a smaller k"),
+        (
+            evaluation(il=27.312),
+            "IL is 27.31 %, above its ceiling of 10.00 %: try the method best, then coarser",
+        ),
         (evaluation(dld=41.0), "DLD is 41.00 %, above its ceiling of 20.00 %: try a larger k"),
         (evaluation(il=10.00001), "IL is 10.000010 %, above its ceiling of 10.000000 %"),
         (evaluation(il=10.0 + 1e-14), "IL is 10.000000000000 %, above its ceiling of"),
@@ -279,9 +282,10 @@ def test_any_measure_can_have_a_limit() -> None:
     with pytest.raises(RefusedError) as raised:
         Approval(Verdicts(found, gate, 3), "d")
     assert str(raised.value) == (
-        "records within 0.05 sd is 4.60 %, above its ceiling of 1.00 %: try a larger k, or have "
-        "the ceiling reviewed; distinct l-diversity is 1.00, below its floor of 2.00: try a larger "
-        "k, or have the floor reviewed"
+        "records within 0.05 sd is 4.60 %, above its ceiling of 1.00 %: try a larger k, then "
+        "coarser columns (fewer decimals, dates by month or year, columns dropped), or have the "
+        "ceiling reviewed; distinct l-diversity is 1.00, below its floor of 2.00: try a larger k, "
+        "then fewer strata, then drop the confidential column, or have the floor reviewed"
     )
     shown = [(v.title, v.shown_value, v.shown_limit) for v in Verdicts(found, gate, 3)]
     assert shown[0] == ("IL", "10.0000 %", "at most 10.0000 %")
