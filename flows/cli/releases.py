@@ -204,6 +204,7 @@ def check(spec: Path, period: str | None) -> int:
     from algorithms.strata import settle
     from expectations.data_warnings import table_warnings
     from expectations.request.limits import limits_in_words
+    from expectations.suites.require import plainly
     from tasks.ingest import ingest
     from tasks.store.public_folder import check_places
     from tasks.validate import validate
@@ -213,7 +214,7 @@ def check(spec: Path, period: str | None) -> int:
     resolved.check_repeatable()
     check_places(resolved.publication)
     source, _ = ingest.fn(resolved)
-    table, findings = validate.fn(source, resolved)
+    table, findings = validate.fn(source, resolved, plainly)
     k = resolved.microaggregation.k
     display.warnings(table_warnings(table, k))
     settled = settle(table, k, resolved.microaggregation.small_strata)
