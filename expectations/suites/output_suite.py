@@ -89,6 +89,6 @@ def unit_suite(spec: ReleaseSpec) -> Suite:
                 column_list=list(columns.known),
                 unit=UNIT,
                 k=k,
-            )
+            ),
         ),
     )
