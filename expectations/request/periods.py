@@ -1,5 +1,6 @@
 """The period of a run that names none."""
 
+import re
 from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -8,6 +9,12 @@ from algorithms.errors import SpecError
 
 Every = Literal["month", "quarter", "year"]
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
+FORMS = {
+    "month": (r"\d{4}-(0[1-9]|1[0-2])", "2026-09"),
+    "quarter": (r"\d{4}-Q[1-4]", "2026-Q3"),
+    "year": (r"\d{4}", "2026"),
+}
+"""How periods are written, and an example."""
 
 
 def last_full(every: Every, time: datetime, zone: str) -> str:
@@ -37,6 +44,21 @@ def last_full(every: Every, time: datetime, zone: str) -> str:
     year, number = divmod((local.year * 12 + local.month - 1) // length - 1, 12 // length)
     part = {"year": "", "quarter": f"-Q{number + 1}", "month": f"-{number + 1:02d}"}
     return f"{year}{part[every]}"
+
+
+def check_period(every: Every, period: str) -> None:
+    """Accept only a period of the length that is released.
+
+    Examples
+    --------
+    >>> check_period("quarter", "2026-Q3")
+    """
+    pattern, example = FORMS[every]
+    if re.fullmatch(pattern, period, re.ASCII) is None:
+        raise SpecError(
+            f"period must name a {every}, such as {example}, because a {every} is released each "
+            f"time; got {period!r}"
+        )
 
 
 def check_zone(zone: str) -> str:

@@ -62,7 +62,8 @@ def read(path: Path) -> SpecFile:
         text = raw.decode("utf-8")
     except OSError as error:
         raise StorageError(
-            f"the spec must be a readable file; {str(path)!r} is not ({error.strerror})"
+            f"the spec must be a readable file; {str(path)!r} is not ({error.strerror}): check its "
+            "name, and whether you may read it"
         ) from None
     except UnicodeDecodeError:
         raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
