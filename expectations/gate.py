@@ -8,13 +8,13 @@ from algorithms.errors import RefusedError
 from algorithms.evaluation import Evaluation
 from algorithms.measure import figure
 from algorithms.measures import MEASURES
+from expectations.remedies import remedy
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.sections.gate import MANDATORY, GateSection
+from expectations.request.sections.microaggregation import MicroaggregationSection
 
-REMEDIES = {
-    "utility": "try a smaller k or a method that loses less",
-    "risk": "try a larger k",
-}
+COUNTED = {"k": ("occur in", "records"), "k_units": ("belong to", "units")}
+"""Measures that count, and the words for what they count."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class Verdicts:
         The smallest group allowed.
     columns : ColumnsSection, optional
         The roles of columns: whether k counts units, and what may break it.
+    grouping : MicroaggregationSection, optional
+        The method and its options: what to try next depends on them.
     each : tuple of Verdict
         Ceilings first, then floors, then k in records and, if there are units, in units.
     """
@@ -83,6 +85,7 @@ class Verdicts:
     gate: GateSection
     k: int
     columns: ColumnsSection | None = None
+    grouping: MicroaggregationSection | None = None
     each: tuple[Verdict, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -135,11 +138,7 @@ class Approval:
                 f"{MEASURES[name].title} has no ceiling: give one in gate.ceilings.{name}"
                 for name in self.verdicts.gate.ceilings.missing
             ),
-            *(
-                _reason(verdict, self.verdicts.columns)
-                for verdict in self.verdicts
-                if not verdict.passed
-            ),
+            *_reasons(self.verdicts),
         ]
         if reasons:
             raise RefusedError("; ".join(reasons))
@@ -162,22 +161,30 @@ def _verdict(name: str, value: float, limit: float, *, floor: bool = False) -> V
     return Verdict(name, next(agreeing, value), limit, floor, passed)
 
 
-def _reason(verdict: Verdict, columns: ColumnsSection | None) -> str:
-    if verdict.measure == "k":
+def _reasons(verdicts: Verdicts) -> list[str]:
+    """Give the broken limits; those with the same remedy share one clause."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        if not verdict.passed:
+            found.setdefault(_advice(verdict, verdicts), []).append(verdict)
+    return [
+        f"{', and '.join(map(_finding, broken))}: {advice}{_review(broken)}"
+        for advice, broken in found.items()
+    ]
+
+
+def _finding(verdict: Verdict) -> str:
+    """Say what was found, and which limit it breaks."""
+    if verdict.measure in COUNTED:
+        relation, noun = COUNTED[verdict.measure]
         return (
-            f"every combination of columns that an attacker may know must occur in k="
-            f"{verdict.limit:.0f} records; the rarest occurs in {verdict.value:.0f}: "
-            f"{_remedy_of_k(columns)}"
-        )
-    if verdict.measure == "k_units":
-        return (
-            f"every combination of columns that an attacker may know must belong to k="
-            f"{verdict.limit:.0f} units; the rarest belongs to {verdict.value:.0f}: "
-            f"{_remedy_of_k(columns)}"
+            f"every combination of columns that an attacker may know must {relation} k="
+            f"{verdict.limit:.0f} {noun}; the rarest {relation.replace(' ', 's ', 1)} "
+            f"{verdict.value:.0f}"
         )
     measure = MEASURES[verdict.measure]
-    if verdict.measure not in MANDATORY and math.isnan(verdict.value):
-        return f"{measure.title} does not apply to this table: drop its limit"
+    if _is_inapplicable(verdict):
+        return f"{measure.title} does not apply to this table"
     digits = next(
         (d for d in (2, 4, 6, 8) if round(verdict.value, d) != round(verdict.limit, d)), 12
     )
@@ -185,10 +192,29 @@ def _reason(verdict: Verdict, columns: ColumnsSection | None) -> str:
         f"{number:.{digits}f} {measure.unit}".rstrip() for number in (verdict.value, verdict.limit)
     )
     side, limited = ("below", "floor") if verdict.floor else ("above", "ceiling")
-    return (
-        f"{measure.title} is {value}, {side} its {limited} of {limit}: {REMEDIES[measure.kind]}, "
-        f"or have the {limited} reviewed"
-    )
+    return f"{measure.title} is {value}, {side} its {limited} of {limit}"
+
+
+def _advice(verdict: Verdict, verdicts: Verdicts) -> str:
+    """Say what to try."""
+    if verdict.measure in COUNTED:
+        return _remedy_of_k(verdicts.columns)
+    if _is_inapplicable(verdict):
+        return "drop its limit"
+    return remedy(verdict.measure, verdicts.columns, verdicts.grouping)
+
+
+def _review(broken: list[Verdict]) -> str:
+    """Name the limits that may be reviewed; the promise of k is not one of them."""
+    if any(verdict.measure in COUNTED or _is_inapplicable(verdict) for verdict in broken):
+        return ""
+    names = {"floor" if verdict.floor else "ceiling" for verdict in broken}
+    name = names.pop() if len(names) == 1 else "limit"
+    return f", or have the {name}{'s' if len(broken) > 1 else ''} reviewed"
+
+
+def _is_inapplicable(verdict: Verdict) -> bool:
+    return verdict.measure not in MANDATORY and math.isnan(verdict.value)
 
 
 def _remedy_of_k(columns: ColumnsSection | None) -> str:

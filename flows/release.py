@@ -178,7 +178,9 @@ def _process(
             attempt = attempt.adding(iterations=iterations if each_column else iterations[0])
         get_run_logger().info("%s", evaluation)
 
-        verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
+        verdicts = Verdicts(
+            evaluation, spec.gate, spec.microaggregation.k, spec.columns, spec.microaggregation
+        )
         findings = [asdict(finding) for finding in checked]
         attempt = replace(attempt, verdicts=verdicts).adding(
             evaluation=asdict(evaluation), gate=verdicts.each, expectations=findings

@@ -25,7 +25,7 @@ ERRORS: dict[type[ReleaseError], str] = {
     RefusedError: "Blocked",
     RejectedError: "Rejected",
     IntegrityError: "Corrupt",
-    StorageError: "Unwritable",
+    StorageError: "Inaccessible",
     ContractError: "Broken",
 }
 

@@ -7,6 +7,7 @@ from algorithms.masked import Masked
 from expectations.digest import digest_of
 from expectations.gate import Approval, Verdicts
 from expectations.request.spec import ReleaseSpec
+from expectations.suites.output_suite import UNIT, output_suite, unit_suite
 from expectations.suites.require import Finding, require
 from expectations.tables import arrow_of, frame_of
 from tasks.stage import stage
@@ -23,8 +24,6 @@ class Judgement:
 @stage(name="judge")
 def judge(masked: Masked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
     """Refuse a table that fails a limit; then check it against the output suite."""
-    from expectations.suites.output_suite import UNIT, output_suite, unit_suite
-
     frame = frame_of(arrow_of(masked.published, spec.columns))
     approval = Approval(verdicts, digest_of(frame))
     original = masked.original

@@ -1,16 +1,22 @@
 """The decorator of all stages."""
 
+from __future__ import annotations
+
 import functools
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
-
-from prefect import Task, task
-from prefect.cache_policies import NO_CACHE
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from algorithms.errors import ContractError, ReleaseError, StorageError
 from tasks.listening import listener
+
+if TYPE_CHECKING:
+    # Prefect takes seconds to import, and a stage can be called without it
+    from prefect import Task
+    from prefect.futures import PrefectFuture
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -23,18 +29,58 @@ RELEASE_STAGES = (
 STAGES = (*RELEASE_STAGES, "try", "verify")
 """All stages: those of a release, of an exploration and of an audit."""
 
-# By default Prefect hashes every input, and with one more setting it pickles microdata to disk.
-CONFIDENTIAL: dict[str, Any] = {
-    "persist_result": False,
-    "cache_policy": NO_CACHE,
-    "log_prints": False,
-}
+
+@dataclass(frozen=True)
+class Stage(Generic[Parameters, Result]):
+    """A function that handles microdata; called inside a flow, it is a Prefect task.
+
+    Attributes
+    ----------
+    name : str
+        One of `STAGES`, as shown in the UI.
+    fn : callable
+        The stage as a function, for use without Prefect.
+    retries : int
+        Number of retries if a file cannot be read or written.
+    """
+
+    name: str
+    fn: Callable[Parameters, Result]
+    retries: int
+
+    @cached_property
+    def task(self) -> Task[Parameters, Result]:
+        """The Prefect task, created at the first call.
+
+        By default Prefect hashes every input, and with one more setting it pickles microdata to
+        disk.
+        """
+        from prefect import task
+        from prefect.cache_policies import NO_CACHE
+
+        return task(
+            name=self.name,
+            retries=self.retries,
+            retry_delay_seconds=2,
+            retry_condition_fn=_is_transient,
+            persist_result=False,
+            cache_policy=NO_CACHE,
+            log_prints=False,
+        )(self.fn)
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Run the stage as a Prefect task."""
+        return self.task(*args, **kwargs)
+
+    def submit(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> PrefectFuture[Result]:
+        """Run the stage as a Prefect task, and do not wait for its end."""
+        return self.task.submit(*args, **kwargs)
 
 
 def stage(
     name: str, *, retries: int = 0
-) -> Callable[[Callable[Parameters, Result]], Task[Parameters, Result]]:
-    """Turn a function that handles microdata into a Prefect task.
+) -> Callable[[Callable[Parameters, Result]], Stage[Parameters, Result]]:
+    """Turn a function that handles microdata into a stage.
 
     Its arguments and results are never persisted or hashed. An exception that is not a
     `ReleaseError` is reduced to stage, type and place: its text may quote a cell, and Prefect
@@ -56,14 +102,8 @@ def stage(
     if name not in STAGES:
         raise ContractError(f"a stage must be listed in STAGES; {name!r} is not")
 
-    def decorate(function: Callable[Parameters, Result]) -> Task[Parameters, Result]:
-        return task(
-            name=name,
-            retries=retries,
-            retry_delay_seconds=2,
-            retry_condition_fn=_is_transient,
-            **CONFIDENTIAL,
-        )(guarded(name, announced(name, function)))
+    def decorate(function: Callable[Parameters, Result]) -> Stage[Parameters, Result]:
+        return Stage(name, guarded(name, announced(name, function)), retries)
 
     return decorate
 

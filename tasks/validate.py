@@ -6,14 +6,26 @@ from algorithms.errors import DataError
 from algorithms.table import Table
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.spec import ReleaseSpec
-from expectations.suites.require import Finding, require
+from expectations.suites.input_suite import input_suite, shape_suite
+from expectations.suites.require import Finding, Run, require, with_great_expectations
 from expectations.tables import frame_of, table_from_arrow
 from tasks.stage import stage
 
 
 @stage(name="validate")
-def validate(source: pa.Table, spec: ReleaseSpec) -> tuple[Table, tuple[Finding, ...]]:
+def validate(
+    source: pa.Table, spec: ReleaseSpec, run: Run = with_great_expectations
+) -> tuple[Table, tuple[Finding, ...]]:
     """Check the source against the input suites.
+
+    Parameters
+    ----------
+    source : pyarrow.Table
+        The columns of the file.
+    spec : ReleaseSpec
+        The spec of the release.
+    run : callable
+        What runs the suites; releases use Great Expectations.
 
     Returns
     -------
@@ -22,13 +34,11 @@ def validate(source: pa.Table, spec: ReleaseSpec) -> tuple[Table, tuple[Finding,
     findings : tuple of Finding
         Results of all rules.
     """
-    from expectations.suites.input_suite import input_suite, shape_suite
-
     frame = frame_of(source)
-    shape = require(shape_suite(spec), frame, DataError, hint=_about_columns(source, spec.columns))
-    values = require(
-        input_suite(spec), frame, DataError, hint="correct the source, or the roles in the spec"
-    )
+    about_columns = _about_columns(source, spec.columns)
+    shape = require(shape_suite(spec), frame, DataError, about_columns, run)
+    hint = "correct the source, or the roles in the spec"
+    values = require(input_suite(spec), frame, DataError, hint, run)
     return table_from_arrow(source, spec.columns), shape + values
 
 

@@ -4,8 +4,6 @@ import time
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csc_array
 
 from algorithms.bounds.pricing import TINY, all_squares, answer, guess
 from algorithms.local_search.search import search
@@ -136,6 +134,10 @@ class _Programme:
 
     def prices(self, deadline: float) -> Matrix | None:
         """Solve the programme; return its prices, or None if time runs out."""
+        # imported late: reading a spec must not wait for scipy
+        from scipy.optimize import linprog
+        from scipy.sparse import csc_array
+
         starts = np.cumsum([0, *map(len, self.costs)])
         rows = np.concatenate([np.array(group) for group in self.costs])
         shape = (len(self.x), len(self.costs))

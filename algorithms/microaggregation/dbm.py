@@ -4,7 +4,6 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt
-from scipy.spatial import cKDTree
 
 from algorithms.jit import kernel
 from algorithms.local_search.divide import split_large
@@ -59,6 +58,9 @@ def dbm(x: Matrix, k: int, *, eps: Annotated[float, Gt(0)] | None = None) -> Lab
 
 def elbow(x: Matrix, k: int) -> float:
     """Read a radius off the curve of distances to the ``k``-th neighbour."""
+    # imported late: reading a spec must not wait for scipy
+    from scipy.spatial import cKDTree
+
     reach, _ = cKDTree(x).query(x, k=[k])
     curve = np.sort(reach[:, 0])[::-1]
     place = np.arange(len(curve))
@@ -110,6 +112,9 @@ def _join_noise(x: Matrix, clusters: Labels, k: int) -> Labels:
     if not settled.size:
         return np.zeros(len(x), dtype=np.int64)
     if noise.size:
+        # imported late: reading a spec must not wait for scipy
+        from scipy.spatial import cKDTree
+
         _, nearest = cKDTree(x[settled]).query(x[noise])
         joined[noise] = joined[settled[nearest]]
     return joined

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from algorithms.comparison import Comparison
 from algorithms.measure import Measure
@@ -88,6 +87,9 @@ Neighbours = tuple[Matrix, Matrix, Labels, Labels]
 
 
 def _two_nearest(original: Matrix, points: Matrix) -> Neighbours:
+    # imported late: reading a spec must not wait for scipy
+    from scipy.spatial import cKDTree
+
     tree = cKDTree(original)
     count = min(NEAREST, len(original))
     rough, neighbours = tree.query(points, k=np.arange(1, count + 1))

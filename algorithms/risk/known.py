@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from algorithms.comparison import Comparison, Released
 from algorithms.measure import Measure
@@ -106,6 +105,9 @@ def linked_by_known(files: Comparison) -> float:
 
 def _linked(original: Matrix, published: Matrix) -> Matrix:
     """Give the chance that each original is linked to its own record."""
+    # imported late: reading a spec must not wait for scipy
+    from scipy.spatial import cKDTree
+
     points, of_record, counts = np.unique(
         published, axis=0, return_inverse=True, return_counts=True
     )

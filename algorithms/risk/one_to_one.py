@@ -1,8 +1,6 @@
 """Re-identification by the best one-to-one assignment of all records."""
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from algorithms.comparison import Comparison
 from algorithms.measure import Estimate, Measure
@@ -38,6 +36,10 @@ def reidentified(original: Matrix, published: Matrix, classes: Labels) -> float:
     >>> reidentified(x, np.array([[0.5], [0.5], [8.5], [8.5]]), np.array([0, 0, 1, 1]))
     50.0
     """
+    # imported late: reading a spec must not wait for scipy
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
     rows, assigned = linear_sum_assignment(cdist(published, original, "sqeuclidean"))
     sizes = np.bincount(classes)
     right = classes[rows] == classes[assigned]

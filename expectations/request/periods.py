@@ -9,6 +9,12 @@ from algorithms.errors import SpecError
 
 Every = Literal["month", "quarter", "year"]
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
+FORMS = {
+    "month": (r"\d{4}-(0[1-9]|1[0-2])", "2026-09"),
+    "quarter": (r"\d{4}-Q[1-4]", "2026-Q3"),
+    "year": (r"\d{4}", "2026"),
+}
+"""How periods are written, and an example."""
 
 IN_NAMES = re.compile(
     r"(?<![0-9A-Za-z])(?<![0-9]{4}-)(?:19|20)[0-9]{2}(?:-(?:(Q[1-4])|(0[1-9]|1[0-2])))?"
@@ -61,6 +67,21 @@ def period_in(name: str) -> tuple[str, Every] | None:
         return None
     quarter, month = found[0].groups()
     return found[0].group(), "quarter" if quarter else "month" if month else "year"
+
+
+def check_period(every: Every, period: str) -> None:
+    """Accept only a period of the length that is released.
+
+    Examples
+    --------
+    >>> check_period("quarter", "2026-Q3")
+    """
+    pattern, example = FORMS[every]
+    if re.fullmatch(pattern, period, re.ASCII) is None:
+        raise SpecError(
+            f"period must name a {every}, such as {example}, because a {every} is released each "
+            f"time; got {period!r}"
+        )
 
 
 def check_zone(zone: str) -> str:

@@ -62,7 +62,8 @@ def read(path: Path) -> SpecFile:
         raw = path.read_bytes()
     except OSError as error:
         raise StorageError(
-            f"the spec must be a readable file; {str(path)!r} is not ({error.strerror})"
+            f"the spec must be a readable file; {str(path)!r} is not ({error.strerror}): check its "
+            "name, and whether you may read it"
         ) from None
     return parsed(raw, path)
 

@@ -1,95 +1,93 @@
-"""Suites for the source file.
-
-This module imports Great Expectations, which takes seconds: import it where a suite is run.
-"""
+"""Suites for the source file."""
 
 from collections.abc import Iterator
-
-import great_expectations as gx
-import great_expectations.expectations as gxe
-from great_expectations.expectations.expectation import Expectation
 
 from algorithms.attributes import Hierarchy
 from algorithms.attributes.tree import Tree
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.spec import ReleaseSpec
-from expectations.suites import custom
 from expectations.suites.kinds import kind_of
-from expectations.suites.require import rule
+from expectations.suites.rules import Rule, Suite, rule
 
 
-def shape_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
+def shape_suite(spec: ReleaseSpec) -> Suite:
     """Build the suite for the shape of the source: its columns and its number of rows."""
     k = spec.microaggregation.k
-    return gx.ExpectationSuite(
+    return Suite(
         name="input-shape",
-        expectations=[
-            gxe.ExpectTableColumnsToMatchSet(
+        rules=(
+            rule(
+                "ExpectTableColumnsToMatchSet",
+                "the file must have exactly the columns to which the spec gives a role",
                 column_set=list(spec.columns.all),
-                meta=rule("the file must have exactly the columns to which the spec gives a role"),
             ),
-            gxe.ExpectTableRowCountToBeBetween(
-                min_value=k, meta=rule(f"the file must have at least k={k} rows")
+            rule(
+                "ExpectTableRowCountToBeBetween",
+                f"the file must have at least k={k} rows",
+                min_value=k,
             ),
-        ],
+        ),
     )
 
 
-def input_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
+def input_suite(spec: ReleaseSpec) -> Suite:
     """Build the suite for the values of the source."""
-    return gx.ExpectationSuite(
+    return Suite(
         name="input",
-        expectations=[
+        rules=(
             *_complete(spec.columns),
             *(
-                gxe.ExpectColumnValuesToBeUnique(
+                rule(
+                    "ExpectColumnValuesToBeUnique",
+                    f"{column!r} is an identifier and must be unique (if several records "
+                    "belong to one person, household or company, name it in columns.unit)",
                     column=column,
-                    meta=rule(
-                        f"{column!r} is an identifier and must be unique (if several records "
-                        "belong to one person, household or company, name it in columns.unit)"
-                    ),
                 )
                 for column in spec.columns.identifiers
             ),
             *_weights(spec.columns),
             *_strata(spec.columns),
             *(
-                expectation
+                each_rule
                 for attribute in spec.columns.attributes
-                for expectation in kind_of(attribute).input_rules(attribute)
+                for each_rule in kind_of(attribute).input_rules(attribute)
             ),
-        ],
+        ),
     )
 
 
-def _complete(columns: ColumnsSection) -> Iterator[Expectation]:
+def _complete(columns: ColumnsSection) -> Iterator[Rule]:
     """Require values in columns where none may be missing."""
     needed = [*columns.identifiers, *columns.strata]
     needed += [name for name in (columns.unit, columns.weight) if name is not None]
     for name in needed:
-        yield gxe.ExpectColumnValuesToNotBeNull(
-            column=name, meta=rule(f"{name!r} must have no missing values")
+        yield rule(
+            "ExpectColumnValuesToNotBeNull",
+            f"{name!r} must have no missing values",
+            column=name,
         )
     for name in columns.quasi_identifiers:
         if columns.missing.get(name, "refuse") == "refuse":
-            yield gxe.ExpectColumnValuesToNotBeNull(
+            yield rule(
+                "ExpectColumnValuesToNotBeNull",
+                f"{name!r} must have no missing values, or columns.missing must say how they "
+                "are treated",
                 column=name,
-                meta=rule(
-                    f"{name!r} must have no missing values, or columns.missing must say how they "
-                    "are treated"
-                ),
             )
 
 
-def _weights(columns: ColumnsSection) -> Iterator[Expectation]:
+def _weights(columns: ColumnsSection) -> Iterator[Rule]:
     if columns.weight is not None:
-        yield custom.ExpectColumnValuesToBePositive(
+        yield rule(
+            "ExpectColumnValuesToBePositive",
+            f"{columns.weight!r} must be positive and finite",
+            "is not",
+            "are not",
             column=columns.weight,
-            meta=rule(f"{columns.weight!r} must be positive and finite", "is not", "are not"),
         )
 
 
-def _strata(columns: ColumnsSection) -> Iterator[Expectation]:
+def _strata(columns: ColumnsSection) -> Iterator[Rule]:
     """Require strata that may be merged to have a place in their hierarchy."""
     for name in columns.strata:
         if name in columns.hierarchies:

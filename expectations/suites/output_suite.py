@@ -1,18 +1,11 @@
-"""The suite for the table that would be published.
-
-This module imports Great Expectations, which takes seconds: import it where a suite is run.
-"""
+"""The suite for the table that would be published."""
 
 from collections.abc import Mapping
 
-import great_expectations as gx
-import great_expectations.expectations as gxe
-
 from algorithms.table import Table
 from expectations.request.spec import ReleaseSpec
-from expectations.suites import custom
 from expectations.suites.kinds import kind_of
-from expectations.suites.require import rule
+from expectations.suites.rules import Suite, rule
 
 UNIT = "microrelease:unit"
 """Name of the column of units in the frame that is checked; no column of a file has it."""
@@ -20,7 +13,7 @@ UNIT = "microrelease:unit"
 
 def output_suite(
     spec: ReleaseSpec, original: Table, withheld: int, digests: Mapping[str, str]
-) -> gx.ExpectationSuite:
+) -> Suite:
     """Build the suite for the published form of a table.
 
     Parameters
@@ -35,66 +28,67 @@ def output_suite(
         Digest of each column that must be published unchanged.
     """
     columns, k = spec.columns, spec.microaggregation.k
-    return gx.ExpectationSuite(
+    return Suite(
         name="output",
-        expectations=[
-            gxe.ExpectTableColumnsToMatchOrderedList(
+        rules=(
+            rule(
+                "ExpectTableColumnsToMatchOrderedList",
+                "the published columns must be those of the spec, without identifiers",
                 column_list=list(columns.public),
-                meta=rule("the published columns must be those of the spec, without identifiers"),
             ),
-            gxe.ExpectTableRowCountToEqual(
+            rule(
+                "ExpectTableRowCountToEqual",
+                "the published table must have as many rows as the input"
+                + (f", less {withheld} that are withheld" if withheld else ""),
                 value=len(original),
-                meta=rule(
-                    "the published table must have as many rows as the input"
-                    + (f", less {withheld} that are withheld" if withheld else "")
-                ),
             ),
-            custom.ExpectEveryCombinationAtLeastKTimes(
+            rule(
+                "ExpectEveryCombinationAtLeastKTimes",
+                "every combination of all columns but the confidential ones must occur in at "
+                f"least {k} rows",
                 column_list=list(columns.known),
                 k=k,
-                meta=rule(
-                    "every combination of all columns but the confidential ones must occur in at "
-                    f"least {k} rows"
-                ),
             ),
             *(
-                gxe.ExpectColumnValuesToNotBeNull(
-                    column=name, meta=rule(f"{name!r} must have no missing values")
+                rule(
+                    "ExpectColumnValuesToNotBeNull",
+                    f"{name!r} must have no missing values",
+                    column=name,
                 )
                 for name in columns.quasi_identifiers
                 if columns.missing.get(name, "refuse") == "refuse"
             ),
             *(
-                expectation
+                each_rule
                 for attribute in original.attributes
-                for expectation in kind_of(attribute).output_rules(attribute)
+                for each_rule in kind_of(attribute).output_rules(attribute)
             ),
             *(
-                custom.ExpectColumnToHaveDigest(
+                rule(
+                    "ExpectColumnToHaveDigest",
+                    f"{column!r} must be unchanged",
                     column=column,
                     digest=digest,
-                    meta=rule(f"{column!r} must be unchanged"),
                 )
                 for column, digest in digests.items()
             ),
-        ],
+        ),
     )
 
 
-def unit_suite(spec: ReleaseSpec) -> gx.ExpectationSuite:
+def unit_suite(spec: ReleaseSpec) -> Suite:
     """Build the suite for the published form of a table, with the unit of each record."""
     columns, k = spec.columns, spec.microaggregation.k
-    return gx.ExpectationSuite(
+    return Suite(
         name="output-units",
-        expectations=[
-            custom.ExpectEveryCombinationOfAtLeastKUnits(
+        rules=(
+            rule(
+                "ExpectEveryCombinationOfAtLeastKUnits",
+                "the rows of every combination of all columns but the confidential ones must "
+                f"belong to at least {k} different values of {columns.unit!r}",
                 column_list=list(columns.known),
                 unit=UNIT,
                 k=k,
-                meta=rule(
-                    "the rows of every combination of all columns but the confidential ones must "
-                    f"belong to at least {k} different values of {columns.unit!r}"
-                ),
-            )
-        ],
+            ),
+        ),
     )

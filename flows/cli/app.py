@@ -1,11 +1,14 @@
 """The command line: a list of commands, and what they have in common."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any, NoReturn
 
 from algorithms.errors import ReleaseError
-from flows.cli import display, drafting, evidence, operation, reference, releases
+from flows.cli import display, documents, drafting, evidence, operation, reference, releases
+from flows.cli.paths import remember
 
 COMMANDS = (
     drafting.init,
@@ -23,6 +26,7 @@ COMMANDS = (
     reference.measures,
     reference.example,
     reference.spec,
+    reference.completion,
 )
 
 DESCRIPTION = """\
@@ -62,32 +66,68 @@ to run releases on a schedule, with the Prefect UI:
 """
 
 
+INTERRUPTED = "interrupted; `microrelease audit` shows whether the release was published"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    options = vars(_parser().parse_args(arguments))
+    options = vars(parser().parse_args(arguments))
     command = options.pop("command")
+    as_json = options.get("as_json", False)
+    remember(options)
     try:
         code: int = command.function(**options)
-    except ReleaseError as error:
-        display.fault(error)
-        return error.exit_code
     except KeyboardInterrupt:
-        display.say(
-            "interrupted; `microrelease audit` shows whether the release was published", error=True
-        )
+        if as_json:
+            documents.write(documents.fault("interrupted", 130, INTERRUPTED))
+        else:
+            display.say(INTERRUPTED, error=True)
         return 130
+    except Exception as error:
+        fault = _reduced(command.name, error)
+        if as_json:
+            documents.write(documents.error_document(fault))
+        else:
+            display.fault(fault)
+        return fault.exit_code
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _reduced(name: str, error: Exception) -> ReleaseError:
+    """Pass our own errors on; the text of any other may quote a cell."""
+    if isinstance(error, ReleaseError):
+        return error
+    from tasks.stage import reduced
+
+    return reduced(name, error)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a wrong command line as JSON, if that is asked for."""
+
+    _as_json = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._as_json = "--json" in (sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        if not self._as_json:
+            super().error(message)
+        documents.write(documents.fault("usage", 2, f"{message}: see {self.prog} --help"))
+        raise SystemExit(2)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    whole = _Parser(
         prog="microrelease",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=version("microrelease"))
-    parsers = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    whole.add_argument("--version", action="version", version=version("microrelease"))
+    parsers = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for command in COMMANDS:
         subparser = parsers.add_parser(
             command.name, help=command.summary, description=command.description
@@ -95,4 +135,4 @@ def _parser() -> argparse.ArgumentParser:
         subparser.set_defaults(command=command)
         for add_argument_to in command.arguments:
             add_argument_to(subparser)
-    return parser
+    return whole

@@ -76,3 +76,12 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1; got {text!r}")
     return value
+
+
+JSON = argument(
+    "--json",
+    action="store_true",
+    dest="as_json",
+    help="print one JSON document on standard output, also for a fault, and nothing else there",
+)
+"""The option of commands whose output other programs read."""

@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from flows.cli.paths import as_written
 from flows.states import state_name
 
 if TYPE_CHECKING:
@@ -42,20 +43,23 @@ if TYPE_CHECKING:
 
 def say(sentence: str, *, error: bool = False) -> None:
     """Print one sentence without line breaks."""
-    Console(highlight=False, soft_wrap=True, stderr=error).print(escape(sentence))
+    Console(highlight=False, soft_wrap=True, stderr=error).print(escape(as_written(sentence)))
 
 
 def fault(error: ReleaseError) -> None:
     """Print an error, each of its faults on a line of its own."""
     console = Console(highlight=False, soft_wrap=True, stderr=True)
-    for line in str(error).splitlines():
+    for line in as_written(str(error)).splitlines():
         console.print(f"[bold red]{state_name(error).lower()}:[/] {escape(line)}")
 
 
 @contextmanager
-def stages(spec: ReleaseSpec) -> Iterator[Listener]:
-    """Show the running stage, the progress of its search, and the seconds each stage took."""
-    console = Console(highlight=False)
+def stages(spec: ReleaseSpec, *, as_json: bool = False) -> Iterator[Listener]:
+    """Show the running stage, the progress of its search, and the seconds each stage took.
+
+    With ``as_json``, standard output is kept for the document.
+    """
+    console = Console(highlight=False, stderr=as_json)
     plan = spec.microaggregation
     console.print(f"{_title(spec)}: method {plan.method}, k = {plan.k}")
     with Progress(
@@ -72,9 +76,12 @@ def stages(spec: ReleaseSpec) -> Iterator[Listener]:
 
 
 @contextmanager
-def cells(spec: ReleaseSpec) -> Iterator[Listener]:
-    """Show how many choices have been tried, and the result of each."""
-    console = Console(highlight=False)
+def cells(spec: ReleaseSpec, *, as_json: bool = False) -> Iterator[Listener]:
+    """Show how many choices have been tried, and the result of each.
+
+    With ``as_json``, standard output is kept for the document.
+    """
+    console = Console(highlight=False, stderr=as_json)
     console.print(f"{_title(spec)}: exploring")
     with Progress(
         SpinnerColumn(),
@@ -150,7 +157,7 @@ def warnings(sentences: Iterable[str]) -> None:
     """Print likely mistakes that do not stop a command."""
     console = Console(highlight=False, soft_wrap=True, stderr=True)
     for sentence in sentences:
-        console.print(f"[bold yellow]warning:[/] {escape(sentence)}")
+        console.print(f"[bold yellow]warning:[/] {escape(as_written(sentence))}")
 
 
 def proposal(snippet: str, meanings: Iterable[str]) -> None:
@@ -209,11 +216,12 @@ def audit(audited: Audit) -> None:
         say("the register and every release in it are intact")
 
 
-def methods(registry: Mapping[str, tuple[Method, list[str]]]) -> None:
-    """Print the methods with their options and their papers."""
+def methods(advice: str, registry: Mapping[str, tuple[Method, list[str]]]) -> None:
+    """Print which method to choose, and all methods with their options and their papers."""
     from algorithms.references import PAPERS
 
     console = Console(highlight=False, soft_wrap=True)
+    console.print(f"{escape(advice)}\n")
     for name, (method, options) in registry.items():
         path = " It cuts a path, so a spec must name an ordering." if method.reads_path else ""
         console.print(f"[bold]{name}[/]  {escape(method.summary)}{path}")

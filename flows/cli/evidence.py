@@ -1,12 +1,10 @@
 """Commands that check published files and registers: verify, audit, register."""
 
-import json
-import sys
 from pathlib import Path
 
 from algorithms.errors import IntegrityError
-from flows.cli import display
-from flows.cli.command import argument, command
+from flows.cli import display, documents
+from flows.cli.command import JSON, argument, command
 
 
 @command(
@@ -79,7 +77,7 @@ def audit(register: Path, public: Path | None, head: str | None) -> int:
         metavar="FILE",
         help="where to write the page (default: index.html in the first register)",
     ),
-    argument("--json", action="store_true", dest="as_json", help="print JSON instead of a table"),
+    JSON,
 )
 def register(registers: list[Path], page: Path | None, as_json: bool) -> int:
     """Show all releases and attempts, as a page and as a table.
@@ -99,16 +97,16 @@ def register(registers: list[Path], page: Path | None, as_json: bool) -> int:
         audits[folder] = audited, history(folder, audited) if audited.readable else []
     page = (page or next(iter(audits)) / "index.html").absolute()
     page.write_text(register_page(audits), encoding="utf-8")
+    faults = [fault for audited, _ in audits.values() for fault in audited.faults]
     if as_json:
         content = {
             str(folder): {**asdict(audited), "history": [asdict(past) for past in pasts]}
             for folder, (audited, pasts) in audits.items()
         }
-        sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    else:
-        display.history([past for _, pasts in audits.values() for past in pasts])
-        display.say(f"  page  {page}")
-    faults = [fault for audited, _ in audits.values() for fault in audited.faults]
+        documents.write(content)
+        return IntegrityError.exit_code if faults else 0
+    display.history([past for _, pasts in audits.values() for past in pasts])
+    display.say(f"  page  {page}")
     if faults:
         raise IntegrityError("\n".join(faults))
     return 0

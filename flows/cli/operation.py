@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from algorithms.errors import ReleaseError
-from flows.cli import display
-from flows.cli.command import argument, command, positive
+from flows.cli import display, documents
+from flows.cli.command import JSON, argument, command, positive
 from flows.operation.defaults import FILE, PORT, default_home
 from flows.starting import quieten_prefect
 
@@ -52,8 +52,8 @@ def up(home: Path | None, port: int, specs: Path | None, file: Path) -> int:
     return 0
 
 
-@command(HOME_OPTION)
-def status(home: Path | None) -> int:
+@command(HOME_OPTION, JSON)
+def status(home: Path | None, as_json: bool) -> int:
     """Show what is running, what waits for a reviewer and what is due.
 
     Ask the server in PREFECT_API_URL or, if that is not set, the server of the installation. Exit
@@ -72,7 +72,10 @@ def status(home: Path | None) -> int:
     from flows.operation.status import status as ask
 
     current = ask()
-    display.status(current, os.environ["PREFECT_API_URL"])
+    if as_json:
+        documents.write(documents.status(current, os.environ["PREFECT_API_URL"]))
+    else:
+        display.status(current, os.environ["PREFECT_API_URL"])
     return 0 if current.well else 1
 
 

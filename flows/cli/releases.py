@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from algorithms.errors import SpecError
-from flows.cli import display
-from flows.cli.command import argument, command, one_of, positive
+from flows.cli import display, documents
+from flows.cli.command import JSON, argument, command, one_of, positive
 from flows.starting import prefect_faults_in_words, quieten_prefect
 
 if TYPE_CHECKING:
@@ -73,9 +73,15 @@ PERIOD = argument(
         metavar="NAME",
         help="person who starts the run and so cannot review it (default: your account name)",
     ),
+    JSON,
 )
 def run(
-    spec: Path, period: str | None, dry_run: bool, candidate: bool, started_by: str | None
+    spec: Path,
+    period: str | None,
+    dry_run: bool,
+    candidate: bool,
+    started_by: str | None,
+    as_json: bool,
 ) -> int:
     """Mask a table as its spec says, judge the result and publish it.
 
@@ -84,9 +90,11 @@ def run(
     """
     resolved = _resolved(spec, period)
     resolved.check_releasable()
-    display.warnings(resolved.warnings)
+    if not as_json:
+        display.warnings(resolved.warnings)
     quieten_prefect()
-    with display.stages(resolved) as listener, _named(spec, period) as named:
+    with display.stages(resolved, as_json=as_json) as listener, _named(spec, period) as named:
+        from flows.outcome import Stopped, outcome_of
         from flows.release import release
         from tasks.listening import listening
 
@@ -98,6 +106,10 @@ def run(
                 started_by=started_by or getpass.getuser(),
                 return_state=True,
             )
+    if as_json:
+        outcome = outcome_of(state)
+        documents.write({"release": documents.release(resolved), **documents.ended(outcome)})
+        return outcome.error.exit_code if isinstance(outcome, Stopped) else 0
     return _ended(state)
 
 
@@ -144,6 +156,7 @@ def run(
         help="write a copy of the spec with the recommended choice, and with proposed ceilings if "
         "the spec has none",
     ),
+    JSON,
 )
 def explore(
     spec: Path,
@@ -155,6 +168,7 @@ def explore(
     workers: int,
     folder: Path | None,
     choose: Path | None,
+    as_json: bool,
 ) -> int:
     """Draw a risk-utility map of methods, orderings and k; publish nothing.
 
@@ -164,12 +178,13 @@ def explore(
     some. A choice that fails or takes too long does not stop the others.
     """
     resolved = _resolved(spec, period)
-    display.warnings(resolved.warnings)
+    if not as_json:
+        display.warnings(resolved.warnings)
     if choose is not None and choose.exists():
         raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
     folder = folder or Path("-".join((*resolved.release.folder.parts, "map")))
     quieten_prefect()
-    with display.cells(resolved) as listener:
+    with display.cells(resolved, as_json=as_json) as listener:
         from flows.explore import explore, written_to
         from tasks.listening import listening
 
@@ -188,11 +203,11 @@ def explore(
                 workers=workers,
                 return_state=True,
             )
-    return _explored(state, resolved, folder, spec, choose)
+    return _explored(state, resolved, folder, spec, choose, as_json)
 
 
-@command(SPEC, PERIOD)
-def check(spec: Path, period: str | None) -> int:
+@command(SPEC, PERIOD, JSON)
+def check(spec: Path, period: str | None, as_json: bool) -> int:
     """Validate a spec and its source; run nothing.
 
     Read the spec and the table that it names, and report every fault. List the limits of the spec
@@ -203,21 +218,42 @@ def check(spec: Path, period: str | None) -> int:
     from algorithms.strata import settle
     from expectations.data_warnings import source_warnings, table_warnings
     from expectations.request.limits import limits_in_words
+    from expectations.suites.require import plainly
     from tasks.ingest import connection_warnings, ingest
     from tasks.store.public_folder import check_places
     from tasks.validate import validate
 
     resolved = _resolved(spec, period)
-    display.warnings(resolved.warnings)
+    if not as_json:
+        display.warnings(resolved.warnings)
     resolved.check_repeatable()
     check_places(resolved.publication)
     source, facts = ingest.fn(resolved)
-    table, findings = validate.fn(source, resolved)
+    table, findings = validate.fn(source, resolved, plainly)
     k = resolved.microaggregation.k
-    display.warnings(
-        (*connection_warnings(resolved), *source_warnings(facts), *table_warnings(table, k))
+    warnings = (
+        *connection_warnings(resolved),
+        *source_warnings(facts),
+        *table_warnings(table, k),
     )
     settled = settle(table, k, resolved.microaggregation.small_strata)
+    withheld = 0 if settled.withheld is None else len(settled.withheld)
+    exposures = unchanged_exposures(table, k)
+    if as_json:
+        document = {
+            "release": documents.release(resolved),
+            "rows": len(table),
+            "expectations": len(findings),
+            "warnings": [*resolved.warnings, *warnings],
+            "limits": documents.limits(resolved),
+            "ceilings_missing": list(resolved.gate.ceilings.missing),
+            "withheld": withheld,
+            "merged": settled.merged,
+            "exposures": documents.exposures(exposures),
+        }
+        documents.write(document)
+        return 0
+    display.warnings(warnings)
     display.say(
         f"{spec}: the spec is valid and its source matches it: {len(table)} rows, "
         f"{len(findings)} expectations met"
@@ -226,11 +262,11 @@ def check(spec: Path, period: str | None) -> int:
         display.say(f"  limit  {limit}")
     for column, count in facts.missing_by_code.items():
         display.say(f"  missing  {count} cells of {column!r}, by a code")
-    if settled.withheld is not None:
-        display.say(f"  withheld  {len(settled.withheld)} records of strata that are too small")
+    if withheld:
+        display.say(f"  withheld  {withheld} records of strata that are too small")
     if settled.merged:
         display.say(f"  merged  {settled.merged} records of strata that are too small")
-    display.exposures(unchanged_exposures(table, k), len(table), k)
+    display.exposures(exposures, len(table), k)
     return 0
 
 
@@ -322,27 +358,32 @@ def _explored(
     folder: Path,
     spec: Path,
     new_spec: Path | None,
+    as_json: bool,
 ) -> int:
     """Show the recommendation, and write the spec that it leads to."""
     from expectations.request.spec_file import load
     from flows.outcome import Explored, Stopped, outcome_of
     from tasks.explore.outputs import PAGE, write_choice
     from tasks.explore.proposal import propose
-    from tasks.explore.recommendation import recommendation
 
     outcome = outcome_of(state)
     if isinstance(outcome, Stopped):
         raise outcome.error
     assert isinstance(outcome, Explored)
+    proposal = propose(outcome.cells, resolved)
+    if new_spec is not None:
+        write_choice(outcome.cells, load(spec), spec, new_spec)
+    if as_json:
+        page = folder / PAGE
+        documents.write(documents.explored(outcome, resolved, proposal, page, new_spec))
+        return 0
     source = outcome.source
     display.warnings(source.warnings)
     display.exposures(source.exposures, source.records, resolved.microaggregation.k)
-    display.say(recommendation(outcome.cells, resolved))
-    proposal = propose(outcome.cells, resolved)
+    display.say(outcome.sentence)
     if proposal is not None:
         display.proposal(proposal.snippet(resolved), proposal.meanings)
     display.say(f"  map   {folder / PAGE}")
     if new_spec is not None:
-        write_choice(outcome.cells, load(spec), spec, new_spec)
         display.say(f"  spec  {new_spec}")
     return 0

@@ -3,10 +3,7 @@
 from itertools import count
 from pathlib import Path
 
-import great_expectations  # noqa: F401 - imported before the fork, so that the loop starts at once
-
-import expectations.suites.input_suite
-import expectations.suites.output_suite  # noqa: F401
+import expectations.suites.great  # noqa: F401 - before the fork, so that the loop starts at once
 from expectations.request.named import Changes
 from tests.publishing import run_release
 

@@ -36,7 +36,7 @@ def test_an_audit_names_a_register_that_cannot_be_read_and_verifies_the_others(
     (unreadable / "register.jsonl").mkdir(parents=True)
     (unreadable / "attempts").mkdir()
     state = audit([unreadable, published.register], return_state=True)
-    assert (state.type.value, state.name) == ("FAILED", "Unwritable")
+    assert (state.type.value, state.name) == ("FAILED", "Inaccessible")
     assert "unreadable: verify could not read" in (state.message or "")
     assert str(published.register) not in (state.message or "")
     readme = folder_of(published) / "README.md"

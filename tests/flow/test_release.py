@@ -99,7 +99,7 @@ def test_a_blocked_release_leaves_no_public_file_and_is_recorded(
     assert run(request_of, gate={"ceilings": {"il": 1.0, "dld": 2.0}}) == 12
     shown = capsys.readouterr()
     assert "IL is " in shown.err
-    assert "above its ceiling of 1.00 %: try a smaller k" in shown.err
+    assert "above its ceiling of 1.00 %: try the method best with iterations, then" in shown.err
     assert "DLD is " in shown.err
     assert "failed" in shown.out
     assert not request_of.public.exists()

@@ -106,6 +106,7 @@ def test_a_faulty_spec_and_a_broken_register_are_listed_and_hide_nothing(
     assert "misspecified: broken.yaml must be a valid spec" in shown.out
     assert f"corrupt: {published.register}: line 1 of register.jsonl was altered" in shown.out
     assert (
-        f"unwritable: {published.folder / 'unreadable'}: the register must be readable" in shown.out
+        f"inaccessible: {published.folder / 'unreadable'}: the register must be readable"
+        in shown.out
     )
     assert shown.err == ""

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +22,18 @@ from expectations.digest import digest_of
 from expectations.gate import Approval, Verdicts
 from expectations.manifest import Record
 from expectations.request.spec_file import load
-from expectations.suites.require import Finding, require
+from expectations.suites.require import Finding, plainly, require, with_great_expectations
 from expectations.tables import arrow_of, frame_of
 from flows.cli import main
 from tasks import judge as judge_stage
-from tasks import validate as validate_stage
+from tasks import pipeline
 from tasks.ingest import ingest
 from tasks.judge import judge
-from tasks.pipeline import mask_and_measure, plainly
 from tasks.profile import profile
 from tasks.publish import publish
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.fuzz import damage
-from tests.fuzz.suites import light_require
 
 pytestmark = pytest.mark.slow
 
@@ -126,8 +125,7 @@ def test_damaged_tables_are_released_or_refused(
         for i in range(int(INPUTS * SHARES[kind])):
             with monkeypatch.context() as patched:
                 if i % SUITES_EVERY:
-                    patched.setattr(validate_stage, "require", light_require)
-                    patched.setattr(judge_stage, "require", light_require)
+                    patched.setattr(judge_stage, "require", partial(require, run=plainly))
                 attempt(seen, f"{kind} {i}", lambda k=kind, i=i: release(request_of, k, i, seen))
 
 
@@ -135,8 +133,9 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     """Take one table through all stages, and publish some of those that pass."""
     rng = random.Random(f"{kind} {i}")
     spec = load(damaged_request(request_of, rng, kind, CHOICES[i % len(CHOICES)]))
-    table, _ = validate.fn(ingest.fn(spec)[0], spec)
-    masked, evaluation = mask_and_measure(table, spec, plainly)
+    run = plainly if i % SUITES_EVERY else with_great_expectations
+    table, _ = validate.fn(ingest.fn(spec)[0], spec, run)
+    masked, evaluation = pipeline.mask_and_measure(table, spec, pipeline.plainly)
     drawn = profile.fn(masked)
     verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
     approval = judge.fn(masked, verdicts, spec).approval
@@ -213,10 +212,7 @@ def test_damaged_specs_are_read_or_refused(
     for i in range(INPUTS - int(INPUTS * SHARES["csv"]) - int(INPUTS * SHARES["parquet"])):
         rng = random.Random(f"spec {i}")
         request_of.path.write_bytes(damage.spoiled_spec(rng, text))
-        with monkeypatch.context() as patched:
-            if i % SUITES_EVERY:
-                patched.setattr(validate_stage, "require", light_require)
-            attempt(seen, f"spec {i}", lambda: f"exit {main(['check', str(request_of.path)])}")
+        attempt(seen, f"spec {i}", lambda: f"exit {main(['check', str(request_of.path)])}")
     for end in ("exit 1", "exit 13", "exit 70"):
         if seen.ends[end]:
             seen.fault(end, "a spec")
@@ -236,9 +232,9 @@ def test_rules_without_great_expectations_find_the_same(request_of: Request) -> 
         if set(frame.columns) != set(spec.columns.all):
             continue
         messages = []
-        for check in (require, light_require):
+        for run in (with_great_expectations, plainly):
             try:
-                checked.append(check(input_suite(spec), frame, ReleaseError))
+                checked.append(require(input_suite(spec), frame, ReleaseError, run=run))
             except ReleaseError as error:
                 messages.append(str(error))
         assert len({tuple(sorted(message.split("; "))) for message in messages}) < 2

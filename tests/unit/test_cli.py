@@ -3,15 +3,20 @@
 import argparse
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prefect.client.schemas.objects import State
 from prefect.states import Crashed
 
-from flows.cli import main
+from algorithms.measures import MEASURES
+from algorithms.microaggregation import METHODS
+from algorithms.orderings import ORDERINGS
+from flows.cli import main, paths
 from flows.cli.app import COMMANDS
 from flows.cli.command import Command
 from tests.conftest import Request
@@ -86,6 +91,17 @@ def test_help_imports_nothing_heavy() -> None:
     assert shown.stdout.splitlines()[-1] == "heavy:", shown.stderr
 
 
+def test_check_imports_neither_prefect_nor_great_expectations(request_of: Request) -> None:
+    script = (
+        "import sys\n"
+        "from flows.cli import main\n"
+        f"assert main(['check', {str(request_of.write())!r}]) == 0\n"
+        "print('heavy:', *{'great_expectations', 'prefect', 'scipy.spatial'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert shown.stdout.splitlines()[-1] == "heavy:", shown.stderr
+
+
 def test_several_values_follow_one_option(
     request_of: Request, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,6 +131,193 @@ def test_methods_are_listed_with_options_and_papers(capsys: pytest.CaptureFixtur
     assert "mdav" in shown
     assert "[DT05]" in shown
     assert "tail: 'nearest' or 'block', default 'nearest'" in shown
+
+
+def test_the_advice_on_methods_repeats_measured_figures(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["methods"]) == 0
+    advice = capsys.readouterr().out.splitlines()[0]
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    gains = [float(gain) for gain in re.findall(r"\| -([\d.]+) % \| [\d.]+ % \|$", page, re.M)]
+    assert len(gains) == 12
+    assert f"loses {min(gains):.0f} to {max(gains):.0f} % less than mdav" in advice
+    seconds = re.search(r"heavy-tailed +500000 +3 +([\d.]+)", page)
+    assert seconds is not None
+    assert f"500,000 records in {float(seconds[1]):.0f} s" in advice
+    assert "moves and 100,000 iterations" in page
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    shown = capsys.readouterr()
+    content: dict[str, Any] = json.loads(shown.out)
+    assert shown.err == ""
+    return content
+
+
+def test_check_answers_in_json(request_of: Request, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(request_of.write()), "--json"]) == 0
+    checked = document(capsys)
+    assert set(checked) == {
+        "release", "rows", "expectations", "warnings", "limits", "ceilings_missing", "withheld",
+        "merged", "exposures",
+    }  # fmt: skip
+    assert checked["release"] == {
+        "name": "small", "period": "2026-Q3", "revision": 0, "method": "mdav", "k": 3,
+    }  # fmt: skip
+    assert (checked["rows"], checked["expectations"]) == (7, 12)
+    assert {"measure": "k", "limit": 3.0, "floor": True} in checked["limits"]
+    assert checked["exposures"][0] == {"columns": ["zone"], "unique": 0, "below_k": 0}
+
+
+def test_methods_and_measures_answer_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods", "--json"]) == 0
+    listed = document(capsys)
+    assert [method["name"] for method in listed["methods"]] == list(METHODS)
+    assert [ordering["name"] for ordering in listed["orderings"]] == list(ORDERINGS)
+    assert set(listed["methods"][0]) == {"name", "summary", "options", "paper", "needs_ordering"}
+    assert main(["measures", "--json"]) == 0
+    assert [measure["name"] for measure in document(capsys)["measures"]] == list(MEASURES)
+
+
+def test_a_fault_is_json_too_with_the_same_exit_code(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_of.write()
+    request_of.source.write_text("other\n1\n", encoding="utf-8")
+    assert main(["check", str(request_of.path), "--json"]) == 11
+    error = document(capsys)["error"]
+    assert (error["kind"], error["exit_code"]) == ("invalid", 11)
+    assert "the file must have exactly the columns" in error["sentence"]
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "--json"])
+    assert ended.value.code == 2
+    error = document(capsys)["error"]
+    assert (error["kind"], error["exit_code"]) == ("usage", 2)
+    assert error["sentence"].startswith("the following arguments are required: SPEC")
+
+
+def test_an_unforeseen_error_is_told_without_its_text(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise TypeError("SECRET")
+
+    monkeypatch.setattr("algorithms.strata.settle", fail)
+    for options in ([], ["--json"]):
+        assert main(["check", str(request_of.write()), *options]) == 70
+        shown = capsys.readouterr()
+        assert "check failed: TypeError at test_cli.py:" in shown.out + shown.err
+        assert "SECRET" not in shown.out + shown.err
+
+
+def test_an_interruption_is_json_too(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("algorithms.strata.settle", interrupt)
+    assert main(["check", str(request_of.write()), "--json"]) == 130
+    assert document(capsys)["error"]["kind"] == "interrupted"
+
+
+def test_a_relative_path_is_printed_as_it_was_written(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_of.write()
+    request_of.source.unlink()
+    monkeypatch.chdir(request_of.folder.parent)
+    inside = f"{request_of.folder.name}/spec.yaml"
+    assert main(["check", inside]) == 11
+    assert f"; '{request_of.folder.name}/table.csv' is not" in capsys.readouterr().err
+    monkeypatch.chdir(request_of.folder)
+    assert main(["check", "spec.yaml", "--json"]) == 11
+    assert "; 'table.csv' is not" in document(capsys)["error"]["sentence"]
+    assert main(["check", str(request_of.path)]) == 11
+    assert f"; '{request_of.source}' is not" in capsys.readouterr().err
+
+
+def test_a_folder_is_not_taken_for_another_with_a_longer_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths.remember({"registers": [Path("register")], "folder": None})
+    text = f"'{tmp_path}/register' {tmp_path}/register/x {tmp_path}/register.old {tmp_path}/other."
+    assert paths.as_written(text) == (
+        f"'register' register/x {tmp_path}/register.old {tmp_path}/other."
+    )
+    paths.remember({})
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "words"),
+    [
+        ("none.yaml", 14, "inaccessible: the spec must be a readable file; 'none.yaml' is not (No"),
+        (".", 14, "inaccessible: the spec must be a readable file; '.' is not (Is a directory)"),
+        ("table.csv", 10, "misspecified: the spec must be"),
+    ],
+)
+def test_a_spec_that_cannot_be_read_is_told_in_one_sentence(
+    request_of: Request,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    path: str,
+    code: int,
+    words: str,
+) -> None:
+    monkeypatch.chdir(request_of.folder)
+    for command in ("check", "run", "explore"):
+        assert main([command, path]) == code
+        shown = capsys.readouterr()
+        assert shown.err.startswith(words)
+        assert shown.out == ""
+
+
+def test_a_period_must_have_the_length_that_is_released(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = str(request_of.write(release={"period": None, "every": "quarter"}))
+    assert main(["check", spec, "--period", "2026-Q3"]) == 0
+    capsys.readouterr()
+    for period in ("2026-Q5", "2026-09", "2026"):
+        assert main(["check", spec, "--period", period]) == 10
+        assert "period must name a quarter, such as 2026-Q3" in capsys.readouterr().err
+
+
+COMPLETED = """
+source "$1"
+COMP_WORDS=(microrelease $2 "$3")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE="${COMP_WORDS[*]}"
+_shtab_microrelease microrelease
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def test_bash_completes_commands_options_and_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "bash"]) == 0
+    script = tmp_path / "completion.bash"
+    script.write_text(capsys.readouterr().out, encoding="utf-8")
+    (tmp_path / "my-spec.yaml").touch()
+    subprocess.run(["bash", "-n", script], check=True)
+
+    def completed(before: str, word: str) -> list[str]:
+        command = ["bash", "-c", COMPLETED, "-", script, before, word]
+        shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        return sorted(shown.stdout.split())
+
+    assert completed("", "me") == ["measures", "methods"]
+    assert set(completed("", "")) == {command.name for command in COMMANDS}
+    assert completed("run", "--dry") == ["--dry-run"]
+    assert completed("check", "my") == ["my-spec.yaml"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "tcsh"])
+def test_other_shells_get_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    assert "explore" in capsys.readouterr().out
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,9 @@ from expectations.digest import digest_of
 from expectations.gate import Approval, Verdicts
 from expectations.request.sections.gate import Ceilings, Floors, GateSection
 from expectations.request.spec import ReleaseSpec
-from expectations.suites.require import require
+from expectations.suites.counts import CELLS, MET, ROWS, VALUES
+from expectations.suites.require import Run, plainly, require, with_great_expectations
+from expectations.suites.rules import Suite, rule
 from expectations.tables import table_from_arrow
 from tests.conftest import Request
 
@@ -94,11 +96,14 @@ def good_input() -> pd.DataFrame:
     )
 
 
-def check_input(frame: pd.DataFrame, spec: ReleaseSpec) -> int:
+def check_input(frame: pd.DataFrame, spec: ReleaseSpec, run: Run = with_great_expectations) -> int:
     from expectations.suites.input_suite import input_suite, shape_suite
 
-    found = require(shape_suite(spec), frame, DataError)
-    return len(found + require(input_suite(spec), frame, DataError, hint="mend it"))
+    found = require(shape_suite(spec), frame, DataError, run=run)
+    return len(found + require(input_suite(spec), frame, DataError, "mend it", run))
+
+
+BOTH = pytest.mark.parametrize("run", [with_great_expectations, plainly])
 
 
 def test_a_good_table_meets_every_expectation(request_of: Request) -> None:
@@ -124,11 +129,12 @@ SECRET = "98765.4321"
         ({"extra": text("1", "2", SECRET)}, "the columns to which the spec gives a role"),
     ],
 )
+@BOTH
 def test_what_breaks_a_rule_is_counted_and_not_quoted(
-    request_of: Request, change: dict[str, Any], words: str
+    request_of: Request, change: dict[str, Any], words: str, run: Run
 ) -> None:
     with pytest.raises(DataError) as raised:
-        check_input(good_input().assign(**change), request_of.load())
+        check_input(good_input().assign(**change), request_of.load(), run)
     assert words in str(raised.value)
     assert SECRET not in str(raised.value)
 
@@ -146,11 +152,61 @@ def test_all_broken_rules_are_reported_at_once(request_of: Request) -> None:
     assert str(raised.value).endswith(": mend it")
 
 
-def test_a_check_that_cannot_run_is_our_fault(request_of: Request) -> None:
+@BOTH
+def test_a_check_that_cannot_run_is_our_fault(request_of: Request, run: Run) -> None:
     from expectations.suites.input_suite import input_suite
 
+    frame = good_input().drop(columns="sales")
     with pytest.raises(ContractError, match="the check could not be run"):
-        require(input_suite(request_of.load()), good_input().drop(columns="sales"), DataError)
+        require(input_suite(request_of.load()), frame, DataError, run=run)
+
+
+EVERY_RULE = Suite(
+    "every rule",
+    tuple(
+        rule(expectation, expectation, "is not", "are not", **given)
+        for expectation, given in (
+            ("ExpectColumnValuesToBeNumbers", {"column": "mixed"}),
+            ("ExpectColumnValuesToBeFinite", {"column": "mixed"}),
+            ("ExpectColumnValuesToBeWhole", {"column": "mixed"}),
+            ("ExpectColumnValuesToBeExact", {"column": "mixed"}),
+            ("ExpectColumnValuesToHavePlaces", {"column": "real", "places": 1}),
+            ("ExpectColumnValuesToBeInLevels", {"column": "mixed", "levels": ["x", "1"]}),
+            ("ExpectColumnValuesToStandInHierarchy", {"column": "mixed", "codes": ["x"]}),
+            ("ExpectColumnValuesNotToNameGroups", {"column": "code", "prefixes": [1], "paths": {}}),
+            ("ExpectColumnValuesToBeDates", {"column": "mixed", "unit": "year"}),
+            ("ExpectColumnValuesToBePositive", {"column": "mixed"}),
+            ("ExpectColumnValuesNotToBe", {"column": "mixed", "label": "x"}),
+            ("ExpectColumnToHaveFewLabels", {"column": "mixed", "most": 2}),
+            ("ExpectEveryCombinationAtLeastKTimes", {"column_list": ["code"], "k": 2}),
+            (
+                "ExpectEveryCombinationOfAtLeastKUnits",
+                {"column_list": ["code"], "unit": "real", "k": 2},
+            ),
+            ("ExpectColumnValuesToNotBeNull", {"column": "mixed"}),
+            ("ExpectColumnValuesToBeUnique", {"column": "mixed"}),
+            ("ExpectColumnToHaveDigest", {"column": "code", "digest": "d"}),
+            ("ExpectTableColumnsToMatchSet", {"column_set": ["code", "real"]}),
+            ("ExpectTableColumnsToMatchOrderedList", {"column_list": ["code", "mixed", "real"]}),
+            ("ExpectTableRowCountToBeBetween", {"min_value": 8}),
+            ("ExpectTableRowCountToEqual", {"value": 8}),
+        )
+    ),
+)
+
+
+def test_rules_find_the_same_with_and_without_great_expectations() -> None:
+    assert {each.expectation for each in EVERY_RULE.rules} == {*CELLS, *VALUES, *ROWS, *MET}
+    frame = pd.DataFrame(
+        {
+            "mixed": text("1", "x", "x", "inf", "2.5", "9007199254740993.0", None),
+            "real": [0.5, 0.25, -3.0, 1e300, 0.1 + 0.2, 7.0, float("nan")],
+            "code": text("A", "A1", "A2", "B1", "B1", "B1", "B1"),
+        }
+    )
+    found = with_great_expectations(EVERY_RULE, frame)
+    assert found == plainly(EVERY_RULE, frame)
+    assert [finding.rule for finding in found if finding.met] == []
 
 
 def masked() -> pd.DataFrame:
@@ -228,7 +284,10 @@ def test_measures_at_their_ceilings_pass() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (evaluation(il=27.312), "IL is 27.31 %, above its ceiling of 10.00 %: try a smaller k"),
+        (
+            evaluation(il=27.312),
+            "IL is 27.31 %, above its ceiling of 10.00 %: try the method best, then coarser",
+        ),
         (evaluation(dld=41.0), "DLD is 41.00 %, above its ceiling of 20.00 %: try a larger k"),
         (evaluation(il=10.00001), "IL is 10.000010 %, above its ceiling of 10.000000 %"),
         (evaluation(il=10.0 + 1e-14), "IL is 10.000000000000 %, above its ceiling of"),
@@ -279,9 +338,10 @@ def test_any_measure_can_have_a_limit() -> None:
     with pytest.raises(RefusedError) as raised:
         Approval(Verdicts(found, gate, 3), "d")
     assert str(raised.value) == (
-        "records within 0.05 sd is 4.60 %, above its ceiling of 1.00 %: try a larger k, or have "
-        "the ceiling reviewed; distinct l-diversity is 1.00, below its floor of 2.00: try a larger "
-        "k, or have the floor reviewed"
+        "records within 0.05 sd is 4.60 %, above its ceiling of 1.00 %: try a larger k, then "
+        "coarser columns (fewer decimals, dates by month or year, columns dropped), or have the "
+        "ceiling reviewed; distinct l-diversity is 1.00, below its floor of 2.00: try a larger k, "
+        "then fewer strata, then drop the confidential column, or have the floor reviewed"
     )
     shown = [(v.title, v.shown_value, v.shown_limit) for v in Verdicts(found, gate, 3)]
     assert shown[0] == ("IL", "10.0000 %", "at most 10.0000 %")

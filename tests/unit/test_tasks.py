@@ -27,7 +27,7 @@ from tasks.listening import Listener, listening
 from tasks.order import order
 from tasks.pipeline import mask_and_measure, plainly
 from tasks.round_integers import round_integers
-from tasks.stage import CONFIDENTIAL, announced, guarded, stage
+from tasks.stage import announced, guarded, stage
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.oracles.cutting import cuts
@@ -357,10 +357,9 @@ def test_a_table_that_breaks_a_promise_is_not_approved(request_of: Request) -> N
 
 
 def test_a_stage_neither_persists_nor_hashes() -> None:
-    assert CONFIDENTIAL["persist_result"] is False
-    assert ingest.persist_result is False
-    assert type(ingest.cache_policy).__name__ == "_None"
-    assert ingest.log_prints is False
+    assert ingest.task.persist_result is False
+    assert type(ingest.task.cache_policy).__name__ == "_None"
+    assert ingest.task.log_prints is False
 
 
 def test_a_stage_that_is_not_listed_cannot_be_made() -> None:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator, model_va
 from algorithms.errors import SpecError
 from expectations.request.faults import SLUG
 from expectations.request.fields import STRICT, PeriodName, Revision
-from expectations.request.periods import Every, check_zone
+from expectations.request.periods import Every, check_period, check_zone
 
 REVISION_MARK = "-revision-"
 
@@ -62,6 +62,8 @@ class ReleaseSection(BaseModel):
                 "period or every must be given; both are missing: give a period, or set every to "
                 "month, quarter or year"
             )
+        if self.period is not None and self.every is not None:
+            check_period(self.every, self.period)
         return self
 
     @property

@@ -1,15 +1,12 @@
 """The contract of a kind of key column."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
 from algorithms.attributes import Attribute, Values
-
-if TYPE_CHECKING:
-    # Great Expectations takes seconds to import
-    from great_expectations.expectations.expectation import Expectation
+from expectations.suites.rules import Rule
 
 Declared = TypeVar("Declared", bound=Attribute, contravariant=True)
 
@@ -17,7 +14,7 @@ Declared = TypeVar("Declared", bound=Attribute, contravariant=True)
 class Kind(Protocol[Declared]):
     """How columns of one kind are read from a file, and checked before and after masking."""
 
-    def input_rules(self, attribute: Declared) -> "Iterator[Expectation]":
+    def input_rules(self, attribute: Declared) -> Iterator[Rule]:
         """List the rules that the column must satisfy in the source."""
 
     def read(self, attribute: Declared, column: pa.ChunkedArray) -> tuple[Attribute, Values]:
@@ -31,5 +28,5 @@ class Kind(Protocol[Declared]):
             One per record.
         """
 
-    def output_rules(self, attribute: Declared) -> "Iterator[Expectation]":
+    def output_rules(self, attribute: Declared) -> Iterator[Rule]:
         """List the rules that the column must satisfy in the published table."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +10,7 @@ import pyarrow as pa
 from algorithms.attributes import MISSING, Attribute, Number, Values, WithMissing, is_missing
 from algorithms.errors import DataError
 from expectations.suites.kinds.kind import Kind
-
-if TYPE_CHECKING:
-    from great_expectations.expectations.expectation import Expectation
+from expectations.suites.rules import Rule
 
 
 class MissingKind:
@@ -21,7 +19,7 @@ class MissingKind:
     def __init__(self, kind_of: Callable[[Attribute], Kind[Any]]) -> None:
         self._kind_of = kind_of
 
-    def input_rules(self, attribute: WithMissing) -> "Iterator[Expectation]":
+    def input_rules(self, attribute: WithMissing) -> Iterator[Rule]:
         """List the rules of the kind of the values that are there."""
         return self._kind_of(attribute.present).input_rules(attribute.present)
 
@@ -42,6 +40,6 @@ class MissingKind:
         everything[~missing] = values
         return replace(attribute, present=present), everything
 
-    def output_rules(self, attribute: WithMissing) -> "Iterator[Expectation]":
+    def output_rules(self, attribute: WithMissing) -> Iterator[Rule]:
         """List the rules of the kind of the values that are there."""
         return self._kind_of(attribute.present).output_rules(attribute.present)

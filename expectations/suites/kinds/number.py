@@ -2,47 +2,43 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from algorithms.attributes import Number, Values
 from expectations.numbers import places_of, to_floats, to_integers
-from expectations.suites.require import rule
-
-if TYPE_CHECKING:
-    from great_expectations.expectations.expectation import Expectation
+from expectations.suites.rules import Rule, rule
 
 
 class NumberKind:
-    """Columns of numbers; Great Expectations is imported when rules are listed."""
+    """Columns of numbers."""
 
-    def input_rules(self, attribute: Number) -> "Iterator[Expectation]":
+    def input_rules(self, attribute: Number) -> Iterator[Rule]:
         """Require finite numbers that can be read without loss."""
-        from expectations.suites import custom
-
         name = attribute.name
-        yield custom.ExpectColumnValuesToBeNumbers(
-            column=name, meta=rule(f"{name!r} must be numeric")
+        yield rule(
+            "ExpectColumnValuesToBeNumbers",
+            f"{name!r} must be numeric",
+            column=name,
         )
-        yield custom.ExpectColumnValuesToBeFinite(
-            column=name, meta=rule(f"{name!r} must be finite")
+        yield rule(
+            "ExpectColumnValuesToBeFinite",
+            f"{name!r} must be finite",
+            column=name,
         )
         if attribute.whole:
-            yield custom.ExpectColumnValuesToBeWhole(
+            yield rule(
+                "ExpectColumnValuesToBeWhole",
+                f"{name!r} is declared as integer and must hold whole numbers of at most 64 "
+                "bits (53 bits if the file holds real numbers)",
                 column=name,
-                meta=rule(
-                    f"{name!r} is declared as integer and must hold whole numbers of at most 64 "
-                    "bits (53 bits if the file holds real numbers)"
-                ),
             )
         else:
-            yield custom.ExpectColumnValuesToBeExact(
+            yield rule(
+                "ExpectColumnValuesToBeExact",
+                f"{name!r} must hold numbers that keep their digits as real numbers; large "
+                "whole numbers must be declared in columns.integers",
                 column=name,
-                meta=rule(
-                    f"{name!r} must hold numbers that keep their digits as real numbers; large "
-                    "whole numbers must be declared in columns.integers"
-                ),
             )
 
     def read(self, attribute: Number, column: pa.ChunkedArray) -> tuple[Number, Values]:
@@ -54,21 +50,20 @@ class NumberKind:
             places = places_of(column)
         return replace(attribute, places=places), to_floats(column)
 
-    def output_rules(self, attribute: Number) -> "Iterator[Expectation]":
+    def output_rules(self, attribute: Number) -> Iterator[Rule]:
         """Require that numbers stay whole, or have at most the declared number of decimals."""
-        from expectations.suites import custom
-
         name, places = attribute.name, attribute.places
         if attribute.whole:
-            yield custom.ExpectColumnValuesToBeWhole(
-                column=name, meta=rule(f"{name!r} must still hold whole numbers")
+            yield rule(
+                "ExpectColumnValuesToBeWhole",
+                f"{name!r} must still hold whole numbers",
+                column=name,
             )
         elif places is not None:
-            yield custom.ExpectColumnValuesToHavePlaces(
+            yield rule(
+                "ExpectColumnValuesToHavePlaces",
+                f"{name!r} must be published with at most {places} "
+                f"decimal{'' if places == 1 else 's'}",
                 column=name,
                 places=places,
-                meta=rule(
-                    f"{name!r} must be published with at most {places} "
-                    f"decimal{'' if places == 1 else 's'}"
-                ),
             )
