@@ -11,7 +11,7 @@ COMPILE = $(DEV)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--annotation-style line --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help release deploy test test-needs test-slow coverage bench format sbom lock clean
+.PHONY: help release deploy test test-needs test-slow coverage bench docs format sbom lock clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,9 @@ coverage: .venv-dev/ready  ## branch coverage of algorithms and expectations, wi
 
 bench: .venv-dev/ready  ## measure beside peers, and write docs/benchmarks.md; about a quarter of an hour
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(DEV)/python -m benchmarks.page
+
+docs: .venv-dev/ready  ## build the documentation as a site in build/site
+	$(DEV)/sphinx-build -q -W --keep-going docs build/site
 
 format: .venv-dev/ready  ## put the code in its standard form
 	$(DEV)/ruff check --fix .
