@@ -1,9 +1,9 @@
 """Decodes files of statistical software through pyreadstat, as a program of its own.
 
 `tasks.sources.apart` starts it, because pyreadstat may crash on a damaged file. It imports nothing
-else of the project, so that it starts quickly. The standard input has a line with the kind of file
-and its encoding, and then the file. The standard output has a line with the value labels and the
-numbers of declared missing values by column, and then the table as an Arrow stream.
+else of the project, so that it starts quickly. It reads the file from its standard input and writes
+an Arrow stream to its standard output, whose metadata hold the value labels and the number of
+declared missing values by column.
 """
 
 import io
@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 
 UNREADABLE = 3
 """Exit code if the file cannot be decoded."""
+
+METADATA = b"codes"
+"""Key of the labels and counts in the metadata of the stream."""
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -250,21 +253,20 @@ def _labels(table: pa.Table, labels: Any) -> Iterator[tuple[str, dict[Any, str]]
             yield name, {code: label for code, label in pairs.items() if isinstance(code, fits)}
 
 
-def main() -> None:
+def main(kind: str, encoding: str = "") -> None:
     """Decode the file on the standard input; write the table to the standard output."""
     # a core dump would hold the file
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    kind, encoding = json.loads(sys.stdin.buffer.readline())
     try:
-        table, labels, missing = DECODERS[kind](sys.stdin.buffer.read(), encoding)
+        table, labels, missing = DECODERS[kind](sys.stdin.buffer.read(), encoding or None)
     # of any type: pyreadstat raises many
     except Exception:
         sys.exit(UNREADABLE)
     pairs = [(name, list(codes.items())) for name, codes in labels.items()]
-    sys.stdout.buffer.write(json.dumps([pairs, missing]).encode() + b"\n")
-    with pyarrow.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
-        stream.write_table(table)
+    described = table.replace_schema_metadata({METADATA: json.dumps([pairs, missing])})
+    with pyarrow.ipc.new_stream(sys.stdout.buffer, described.schema) as stream:
+        stream.write_table(described)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
