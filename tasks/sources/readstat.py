@@ -6,6 +6,7 @@ an Arrow stream to its standard output, whose metadata hold the value labels and
 declared missing values by column.
 """
 
+import contextlib
 import io
 import json
 import re
@@ -24,6 +25,9 @@ from numpy.typing import NDArray
 
 UNREADABLE = 3
 """Exit code if the file cannot be decoded."""
+
+MEMORY, MEMORY_PER_BYTE = 2**32, 300
+"""Bytes of memory that decoding may take, in all and for each byte of the file."""
 
 METADATA = b"codes"
 """Key of the labels and counts in the metadata of the stream."""
@@ -253,12 +257,21 @@ def _labels(table: pa.Table, labels: Any) -> Iterator[tuple[str, dict[Any, str]]
             yield name, {code: label for code, label in pairs.items() if isinstance(code, fits)}
 
 
+def _limit_harm(size: int) -> None:
+    """Write no core dump, which would hold the file, and do not fill the memory of the machine."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    # not every system can limit memory
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY + MEMORY_PER_BYTE * size, most))
+
+
 def main(kind: str, encoding: str = "") -> None:
     """Decode the file on the standard input; write the table to the standard output."""
-    # a core dump would hold the file
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    content = sys.stdin.buffer.read()
+    _limit_harm(len(content))
     try:
-        table, labels, missing = DECODERS[kind](sys.stdin.buffer.read(), encoding or None)
+        table, labels, missing = DECODERS[kind](content, encoding or None)
     # of any type: pyreadstat raises many
     except Exception:
         sys.exit(UNREADABLE)
