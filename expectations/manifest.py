@@ -92,7 +92,7 @@ class InputFacts(BaseModel):
         counts = Counter(self.declared_missing)
         for column, codes in self.missing_codes.items():
             counts[column] += sum(codes.values())
-        return dict(counts)
+        return {column: count for column, count in counts.items() if count}
 
 
 class EvaluationFacts(BaseModel):

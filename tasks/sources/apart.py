@@ -5,17 +5,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow.ipc
 
 from algorithms.errors import ContractError
 from expectations.request.sections.source import SourceSection
+from tasks.sources import readstat
 from tasks.sources.reader import Decoded, unreadable
-
-PROGRAM = Path(__file__).with_name("readstat.py")
-UNREADABLE = 3
-"""Exit code of the program if the file cannot be decoded."""
 
 
 def apart(kind: str, file: str) -> Callable[[bytes, SourceSection], Decoded]:
@@ -33,25 +29,25 @@ def apart(kind: str, file: str) -> Callable[[bytes, SourceSection], Decoded]:
 
     def read(content: bytes, source: SourceSection) -> Decoded:
         name = codecs.lookup(source.encoding).name.upper()
-        # most files state their encoding, and then it is that
-        head = json.dumps([kind, None if name.startswith("UTF-8") else name]).encode()
+        # most files state their encoding; UTF-8 is the default of the spec
+        encoding = "" if name.startswith("UTF-8") else name
         with subprocess.Popen(
             # the folder of the program is no place for imports: it has a module called csv
-            [sys.executable, "-P", str(PROGRAM)],
+            [sys.executable, "-P", readstat.__file__, kind, encoding],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # messages may quote a cell
         ) as process:
-            output, _ = process.communicate(b"".join((head, b"\n", content)))
+            output, _ = process.communicate(content)
         # the code of a process that crashed is negative
-        if process.returncode < 0 or process.returncode == UNREADABLE:
+        if process.returncode < 0 or process.returncode == readstat.UNREADABLE:
             raise unreadable(file)
         if process.returncode:
             raise ContractError("the program that decodes the source could not be started")
-        head, _, table = output.partition(b"\n")
-        labels, missing = json.loads(head)
+        table = pyarrow.ipc.open_stream(output).read_all()
+        labels, missing = json.loads(table.schema.metadata[readstat.METADATA])
         return Decoded(
-            pyarrow.ipc.open_stream(table).read_all(),
+            table.replace_schema_metadata(None),
             labels={column: dict(pairs) for column, pairs in labels},
             missing=missing,
         )

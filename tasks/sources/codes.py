@@ -92,7 +92,8 @@ def _equal(column: pa.ChunkedArray, code: Code, labels: Mapping[Code, str], deci
         cells = _marked(pc.equal(as_text(column), code))
         number = None if is_text else lossless(pa.array([code]))
         numbers = named if number is None else [*named, number[0].as_py()]
-        return np.logical_or.reduce([cells, *(_is_number(column, each) for each in numbers)])
+        found: Mask = np.logical_or.reduce([cells, *(_is_number(column, each) for each in numbers)])
+        return found
     return _is_number(decimal_points(column) if is_text and decimal == "," else column, code)
 
 

@@ -155,7 +155,7 @@ def _rows(sheet: CalamineSheet, empty: set[Place]) -> list[list[Any]]:
             "the sheet must be one table without merged cells; found "
             f"{len(sheet.merged_cell_ranges)}: split them"
         )
-    rows = sheet.to_python(skip_empty_area=False)
+    rows: list[list[Any]] = sheet.to_python(skip_empty_area=False)
     for i, row in enumerate(rows):
         row[:] = [
             None if cell == "" and (i, j) not in empty else cell for j, cell in enumerate(row)
@@ -214,9 +214,10 @@ def _array(cells: list[Any]) -> tuple[pa.Array, bool]:
 
 
 def _time(cell: date | datetime | None) -> datetime | None:
+    if cell is None or isinstance(cell, datetime):
+        return cell
     # calamine gives a time at midnight as a date
-    is_date = cell is not None and not isinstance(cell, datetime)
-    return datetime.combine(cell, time()) if is_date else cell
+    return datetime.combine(cell, time())
 
 
 def _text(cell: Any) -> str:

@@ -1,11 +1,12 @@
 """Decodes files of statistical software through pyreadstat, as a program of its own.
 
 `tasks.sources.apart` starts it, because pyreadstat may crash on a damaged file. It imports nothing
-else of the project, so that it starts quickly. The standard input has a line with the kind of file
-and its encoding, and then the file. The standard output has a line with the value labels and the
-numbers of declared missing values by column, and then the table as an Arrow stream.
+else of the project, so that it starts quickly. It reads the file from its standard input and writes
+an Arrow stream to its standard output, whose metadata hold the value labels and the number of
+declared missing values by column.
 """
 
+import contextlib
 import io
 import json
 import re
@@ -24,6 +25,12 @@ from numpy.typing import NDArray
 
 UNREADABLE = 3
 """Exit code if the file cannot be decoded."""
+
+MEMORY, MEMORY_PER_BYTE = 2**32, 300
+"""Bytes of memory that decoding may take, in all and for each byte of the file."""
+
+METADATA = b"codes"
+"""Key of the labels and counts in the metadata of the stream."""
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -250,21 +257,29 @@ def _labels(table: pa.Table, labels: Any) -> Iterator[tuple[str, dict[Any, str]]
             yield name, {code: label for code, label in pairs.items() if isinstance(code, fits)}
 
 
-def main() -> None:
-    """Decode the file on the standard input; write the table to the standard output."""
-    # a core dump would hold the file
+def _limit_harm(size: int) -> None:
+    """Write no core dump, which would hold the file, and do not fill the memory of the machine."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    kind, encoding = json.loads(sys.stdin.buffer.readline())
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    # not every system can limit memory
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY + MEMORY_PER_BYTE * size, most))
+
+
+def main(kind: str, encoding: str = "") -> None:
+    """Decode the file on the standard input; write the table to the standard output."""
+    content = sys.stdin.buffer.read()
+    _limit_harm(len(content))
     try:
-        table, labels, missing = DECODERS[kind](sys.stdin.buffer.read(), encoding)
+        table, labels, missing = DECODERS[kind](content, encoding or None)
     # of any type: pyreadstat raises many
     except Exception:
         sys.exit(UNREADABLE)
     pairs = [(name, list(codes.items())) for name, codes in labels.items()]
-    sys.stdout.buffer.write(json.dumps([pairs, missing]).encode() + b"\n")
-    with pyarrow.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
-        stream.write_table(table)
+    described = table.replace_schema_metadata({METADATA: json.dumps([pairs, missing])})
+    with pyarrow.ipc.new_stream(sys.stdout.buffer, described.schema) as stream:
+        stream.write_table(described)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

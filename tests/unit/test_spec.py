@@ -52,7 +52,34 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"release": {"period": "../up"}}, "release.period: must be letters and digits"),
     ({"release": {"period": "2026-revision-1"}}, "release.period: a period must not contain"),
     ({"release": {"revision": -1}}, "release.revision: must be greater than or equal to 0; got -1"),
-    ({"source": {"path": "table.sav"}}, "source: path must end in .csv or .parquet"),
+    ({"source": {"path": "table.txt"}}, "source: path must end in .csv, .parquet, .dta, .sav"),
+    ({"source": {"sheet": "a"}}, "source: sheet is about files of kind excel; this file is of"),
+    ({"source": {"codes": ["zone"]}}, "source: codes is about files of kind stata, spss, sas; "),
+    (
+        {"source": {"path": "table.parquet", "delimiter": ";"}},
+        "source: delimiter is about files of kind csv; this file is of kind parquet: leave it out",
+    ),
+    (
+        {"source": {"path": "table.sav", "codes": ["town"]}},
+        "source.codes must be about columns that have a role; these have none: 'town'",
+    ),
+    (
+        {"source": {"missing_codes": {"town": [-9]}}},
+        "source.missing_codes must be about columns that have a role; these have none: 'town'",
+    ),
+    (
+        {"source": {"missing_codes": {"zone": [False]}}},
+        "source.missing_codes.zone.0: a code must be text or a number, and YAML reads this one as "
+        "false: quote it",
+    ),
+    (
+        {"source": {"missing_codes": {"zone": [None]}}},
+        "a code must be text or a number, and YAML reads this one as nothing that a cell can hold",
+    ),
+    (
+        {"source": {"missing_codes": {"zone": [float("inf")]}}},
+        "a code must be text or a finite number; this one is not finite: quote it",
+    ),
     ({"source": {"delimiter": ",", "decimal": ","}}, "source: delimiter and decimal must differ"),
     ({"source": {"encoding": "klingon"}}, "source.encoding: must be a character encoding of files"),
     ({"source": {"path": "public/table.csv"}}, "source.path must lie outside public_folder"),

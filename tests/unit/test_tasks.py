@@ -27,6 +27,7 @@ from tasks.listening import Listener, listening
 from tasks.order import order
 from tasks.pipeline import mask_and_measure, plainly
 from tasks.round_integers import round_integers
+from tasks.sources.fingerprint import fingerprint
 from tasks.stage import announced, guarded, stage
 from tasks.validate import validate
 from tests.conftest import Request
@@ -47,13 +48,16 @@ def test_a_csv_file_is_read_and_only_what_loses_nothing_gets_a_type(request_of: 
 
 def test_the_facts_of_a_source_are_those_of_the_bytes_that_were_read(request_of: Request) -> None:
     content = request_of.source.read_bytes()
-    _, facts = ingest.fn(request_of.load())
+    table, facts = ingest.fn(request_of.load())
     assert facts.model_dump() == {
         "path": str(request_of.source),
         "sha256": hashlib.sha256(content).hexdigest(),
         "bytes": len(content),
         "rows": 7,
         "columns": 5,
+        "content": fingerprint(table),
+        "declared_missing": {},
+        "missing_codes": {},
     }
 
 
