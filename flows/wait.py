@@ -126,7 +126,9 @@ def _come_back(seconds: float, words: str) -> None:
     """End this process; the worker starts the run again after some time."""
     get_run_logger().info("%s", words)
     time_of_return = datetime.now(UTC) + timedelta(seconds=seconds)
-    state = Scheduled(scheduled_time=time_of_return, name=WAITING_FOR_SOURCE, message=words)
+    state: State[Any] = Scheduled(
+        scheduled_time=time_of_return, name=WAITING_FOR_SOURCE, message=words
+    )
     _show(state)
     raise Pause(state=state)
 

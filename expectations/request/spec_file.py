@@ -4,7 +4,7 @@ import csv
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import yaml
 from pydantic import ValidationError
@@ -193,7 +193,7 @@ def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     return anchored
 
 
-def _is_path(value: Any) -> bool:
+def _is_path(value: Any) -> TypeGuard[str]:
     # a path would lose one of the slashes, by which an address is recognised and refused
     return isinstance(value, str) and ADDRESS not in value
 

@@ -260,7 +260,11 @@ def test_a_run_waits_for_its_source_without_a_process_and_ends_when_it_is_there(
     place: Site,
 ) -> None:
     source = place.specs / "awaited-2026-Q3.csv"
-    place.write_spec("awaited", source={"path": "awaited-{period}.csv", "wait": {"hours": 1.0}})
+    place.write_spec(
+        "awaited",
+        source={"path": "awaited-{period}.csv", "wait": {"hours": 1.0}},
+        microaggregation={"method": "mdav", "options": {}},
+    )
     due = datetime(2026, 10, 1, tzinfo=UTC)
     named = {"name": "awaited", "changes": {"period": "2026-Q3"}}
     run_id = place.start("release/by-hand", spec=named)

@@ -323,6 +323,7 @@ FAULTS: dict[str, tuple[dict[str, Any] | str, str]] = {
         {"database": "a", "query": "persons.sql", "snapshot": "none"},
         "source.snapshot: must be 'transaction'",
     ),
+    "a list": ({"path": "a.csv", "x": ["y"]}, "source.x: no such key"),
     "an unknown key": (
         {"database": "a", "query": "persons.sql", "delimiter": ";"},
         "source.delimiter: no such key",

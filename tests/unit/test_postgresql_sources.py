@@ -61,7 +61,7 @@ def test_two_reads_give_one_fingerprint_and_the_table_of_the_csv_file(
     assert first.sha256 == second.sha256
     assert first.database is not None
     assert first.database.engine == "PostgreSQL"
-    assert first.database.version[0].isdigit()
+    assert first.database.version.replace(".", "").isalnum()
     assert first.database.snapshot.endswith("+00:00")
 
 

@@ -8,34 +8,38 @@ SQLSTATE.
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from algorithms.errors import DataError, ReleaseError, StorageError
 
-LOST: tuple[type[ReleaseError], str] = (
+Fault: TypeAlias = tuple[type[ReleaseError], str]
+"""The kind of an error, and what the database must do, what was found and what helps."""
+
+LOST: Fault = (
     StorageError,
     "must answer; no connection to it could be made or kept: check that it runs, and the address "
     "in the connection",
 )
-BUSY: tuple[type[ReleaseError], str] = (
+BUSY: Fault = (
     StorageError,
     "must accept connections; it is busy, starting or shutting down: run again later",
 )
-REFUSED: tuple[type[ReleaseError], str] = (
+REFUSED: Fault = (
     DataError,
     "must accept the connection; it refused the role, the password or the name of the database: "
     "correct the connection",
 )
-WRITES: tuple[type[ReleaseError], str] = (
+WRITES: Fault = (
     DataError,
     "must only be read; the query tries to write: correct source.query",
 )
-UNKNOWN: tuple[type[ReleaseError], str] = (
+UNKNOWN: Fault = (
     DataError,
     "must have the tables and columns that the query names; it does not have one of them: correct "
     "source.query",
 )
 
-BY_SQLSTATE = {
+BY_SQLSTATE: dict[str, Fault] = {
     "08": LOST,
     "22": (
         DataError,
@@ -68,7 +72,7 @@ BY_SQLSTATE = {
 }
 """The faults by the beginning of their SQLSTATE; the longest that fits counts."""
 
-BY_TEXT = (
+BY_TEXT: tuple[tuple[str, Fault], ...] = (
     (
         r"authentication failed|no password supplied|no pg_hba\.conf entry|"
         r"FATAL: +(role|database) ",
@@ -109,7 +113,7 @@ def in_words(connection: str) -> Iterator[None]:
         raise kind(f"the database {connection!r} {words}") from None
 
 
-def _fault(error: Exception) -> tuple[type[ReleaseError], str]:
+def _fault(error: Exception) -> Fault:
     state = getattr(error, "sqlstate", None) or ""
     for length in range(len(state), 1, -1):
         if state[:length] in BY_SQLSTATE:

@@ -27,7 +27,7 @@ SETTINGS = (
 BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 # PostgreSQL takes the snapshot of such a transaction with its first statement: this one
 FACTS = """
-SELECT current_setting('server_version'),
+SELECT split_part(current_setting('server_version'), ' ', 1),
        to_char(statement_timestamp(), 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"'),
        current_setting('statement_timeout')
 """
