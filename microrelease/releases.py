@@ -19,7 +19,8 @@ from expectations.request.limits import limits_in_words
 from expectations.request.named import Changes, NamedSpec, resolve_spec, spec_from_file
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import load
-from flows.starting import prefect_faults_in_words, quieten_prefect
+from flows.cli.display import quieten_prefect
+from flows.cli.releases import _prefect_faults_in_words
 
 if TYPE_CHECKING:
     from flows.outcome import Approved, Outcome, Published, Sealed
@@ -129,7 +130,7 @@ class Release:
         from flows.outcome import Approved, Published, Sealed, Stopped, outcome_of
         from flows.release import release
 
-        with self._named(period) as named, prefect_faults_in_words():
+        with self._named(period) as named, _prefect_faults_in_words():
             state = release(
                 named,
                 dry_run=dry_run,

@@ -14,7 +14,7 @@ from algorithms.table import Table
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import from_content
-from tasks.sources.table import publishable
+from tasks.sources.table import checked
 from tasks.validate import validate
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -73,7 +73,7 @@ def read_frame(frame: pa.Table, spec: ReleaseSpec) -> Table:
     DataError
         If it breaks a rule; the message names columns and counts.
     """
-    source = publishable(frame, spec.columns)
+    source = checked(frame, spec.columns)
     if not source.num_rows:
         raise DataError("the frame must have rows; it is empty")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
     from tasks.publish import Candidate
     from tasks.store.audit import Audit
     from tasks.store.history import Past
+
+
+def quieten_prefect() -> None:
+    """Keep Prefect's own messages off the terminal; its log in the database stays complete."""
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
 
 
 def say(sentence: str, *, error: bool = False) -> None:

@@ -7,7 +7,6 @@ from algorithms.errors import ReleaseError
 from flows.cli import display
 from flows.cli.command import argument, command, positive
 from flows.operation.defaults import FILE, PORT, default_home
-from flows.starting import quieten_prefect
 
 HOME_OPTION = argument(
     "--home",
@@ -68,7 +67,7 @@ def status(home: Path | None) -> int:
             f"status needs an installation, but {str(home)!r} contains none: start one with "
             "`microrelease up`, or set PREFECT_API_URL"
         )
-    quieten_prefect()
+    display.quieten_prefect()
     from flows.operation.status import status as ask
 
     current = ask()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import getpass
-from contextlib import AbstractContextManager
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from algorithms.errors import SpecError
+from algorithms.errors import ReleaseError, SpecError
 from flows.cli import display
 from flows.cli.command import argument, command, one_of, positive
-from flows.starting import prefect_faults_in_words, quieten_prefect
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -85,12 +86,12 @@ def run(
     resolved = _resolved(spec, period)
     resolved.check_releasable()
     display.warnings(resolved.warnings)
-    quieten_prefect()
+    display.quieten_prefect()
     with display.stages(resolved) as listener, _named(spec, period) as named:
         from flows.release import release
         from tasks.listening import listening
 
-        with listening(listener), prefect_faults_in_words():
+        with listening(listener), _prefect_faults_in_words():
             state = release(
                 named,
                 dry_run=dry_run,
@@ -168,7 +169,7 @@ def explore(
     if choose is not None and choose.exists():
         raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
     folder = folder or Path("-".join((*resolved.release.folder.parts, "map")))
-    quieten_prefect()
+    display.quieten_prefect()
     with display.cells(resolved) as listener:
         from flows.explore import explore, written_to
         from tasks.listening import listening
@@ -177,7 +178,7 @@ def explore(
             listening(listener),
             written_to(folder.absolute()),
             _named(spec, period) as named,
-            prefect_faults_in_words(),
+            _prefect_faults_in_words(),
         ):
             state = explore(
                 named,
@@ -263,10 +264,10 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
 
     register = register.absolute()
     check_waiting(Register(register), candidate)
-    quieten_prefect()
+    display.quieten_prefect()
     from flows.approve import approve
 
-    with prefect_faults_in_words():
+    with _prefect_faults_in_words():
         state = approve(
             register,
             candidate,
@@ -342,3 +343,16 @@ def _explored(
         write_choice(outcome.cells, load(spec), spec, new_spec)
         display.say(f"  spec  {new_spec}")
     return 0
+
+
+@contextmanager
+def _prefect_faults_in_words() -> Iterator[None]:
+    """Report a failure of Prefect in one sentence; errors of the flow itself are outcomes."""
+    try:
+        yield
+    except Exception as error:
+        server = os.environ.get("PREFECT_API_URL")
+        advice = f"is the server at {server} running?" if server else "see its log"
+        raise ReleaseError(
+            f"Prefect must be able to run the flow; it failed ({type(error).__name__}): {advice}"
+        ) from None

@@ -51,21 +51,16 @@ def read_table(content: bytes, spec: ReleaseSpec) -> pa.Table:
     """
     reader = READERS[spec.source.kind]
     _refuse_other_kinds(content, reader)
-    return publishable(reader.read(content, spec), spec.columns)
+    return checked(reader.read(content, spec), spec.columns)
 
 
-def publishable(table: pa.Table, columns: ColumnsSection) -> pa.Table:
-    """Normalise the columns of a table, wherever it comes from.
-
-    Returns
-    -------
-    pyarrow.Table
-        Each column once, as numbers, text, truth values, dates or times; NaN counts as missing.
+def checked(table: pa.Table, columns: ColumnsSection) -> pa.Table:
+    """Normalise the types of a table, and refuse columns that cannot be published.
 
     Raises
     ------
     DataError
-        If a column is repeated, or cannot be published.
+        If a column is repeated, or has a type or a year that cannot be published.
     """
     _refuse_duplicates(table, columns)
     plain = pa.table([_plain(column) for column in table.columns], names=table.column_names)
