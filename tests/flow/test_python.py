@@ -34,7 +34,7 @@ def test_a_dry_run_leaves_nothing_and_a_candidate_waits(request_of: Request) -> 
     sealed = release(request_of).run("2026-Q2", candidate=True, started_by="Ana")
     assert isinstance(sealed, Sealed)
     assert events(request_of) == ["started", "sealed"]
-    assert not request_of.public.exists()
+    assert not folder_of(request_of).parent.exists()
 
 
 def test_a_refusal_is_raised_with_the_sentence_of_the_command_line(request_of: Request) -> None:
@@ -45,14 +45,14 @@ def test_a_refusal_is_raised_with_the_sentence_of_the_command_line(request_of: R
 
 
 def test_faults_are_those_of_the_command_line(request_of: Request) -> None:
-    with pytest.raises(StorageError, match="must be a readable file; 'none.yaml' is not"):
+    with pytest.raises(StorageError, match=r"must be a readable file; 'none\.yaml' is not"):
         Release.from_yaml("none.yaml")
-    with pytest.raises(SpecError, match="gate.ceilings must give il and dld"):
+    with pytest.raises(SpecError, match=r"gate\.ceilings must give il and dld"):
         release(request_of, gate=None).run()
     with pytest.raises(SpecError, match="period: must be letters and digits"):
         release(request_of).run("../2026")
     request_of.source.unlink()
-    with pytest.raises(DataError, match="source.path must be a readable file"):
+    with pytest.raises(DataError, match=r"source\.path must be a readable file"):
         release(request_of).run()
 
 
