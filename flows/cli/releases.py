@@ -87,13 +87,13 @@ def run(
     """Mask a table as its spec says, judge the result and publish it.
 
     The run starts immediately. The Prefect server in PREFECT_API_URL records it; if that is not
-    set, a temporary server does.
+    set, the server of `microrelease up` does if it is running, and a temporary server otherwise.
     """
     resolved = _resolved(spec, period)
     resolved.check_releasable()
     if not as_json:
         display.warnings(resolved.warnings)
-    display.quieten_prefect()
+    _prepare_prefect()
     with display.stages(resolved, as_json=as_json) as listener, _named(spec, period) as named:
         from flows.outcome import Stopped, outcome_of
         from flows.release import release
@@ -184,7 +184,7 @@ def explore(
     if choose is not None and choose.exists():
         raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
     folder = folder or Path("-".join((*resolved.release.folder.parts, "map")))
-    display.quieten_prefect()
+    _prepare_prefect()
     with display.cells(resolved, as_json=as_json) as listener:
         from flows.explore import explore, written_to
         from tasks.listening import listening
@@ -298,7 +298,7 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
 
     register = register.absolute()
     check_waiting(Register(register), candidate)
-    display.quieten_prefect()
+    _prepare_prefect()
     from flows.approve import approve
 
     with _prefect_faults_in_words():
@@ -311,6 +311,15 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
             return_state=True,
         )
     return _ended(state)
+
+
+def _prepare_prefect() -> None:
+    """Choose the server that records a run, before Prefect is imported."""
+    from flows.operation.defaults import default_home
+    from flows.operation.installation import adopt_running
+
+    adopt_running(default_home())
+    display.quieten_prefect()
 
 
 def _named(spec: Path, period: str | None) -> AbstractContextManager[NamedSpec]:
