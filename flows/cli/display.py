@@ -45,7 +45,6 @@ def quieten_prefect() -> None:
     """Keep Prefect's own messages off the terminal; its log in the database stays complete."""
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
-    os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
 
 
 def say(sentence: str, *, error: bool = False) -> None:

@@ -93,13 +93,16 @@ def run(
     resolved.check_releasable()
     if not as_json:
         display.warnings(resolved.warnings)
-    _prepare_prefect()
-    with display.stages(resolved, as_json=as_json) as listener, _named(spec, period) as named:
+    with (
+        display.stages(resolved, as_json=as_json) as listener,
+        _named(spec, period) as named,
+        _prefect("flows.release", "expectations.suites.great"),
+    ):
         from flows.outcome import Stopped, outcome_of
         from flows.release import release
         from tasks.listening import listening
 
-        with listening(listener), _prefect_faults_in_words():
+        with listening(listener):
             state = release(
                 named,
                 dry_run=dry_run,
@@ -184,17 +187,15 @@ def explore(
     if choose is not None and choose.exists():
         raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
     folder = folder or Path("-".join((*resolved.release.folder.parts, "map")))
-    _prepare_prefect()
-    with display.cells(resolved, as_json=as_json) as listener:
+    with (
+        display.cells(resolved, as_json=as_json) as listener,
+        _named(spec, period) as named,
+        _prefect("flows.explore", "expectations.suites.great"),
+    ):
         from flows.explore import explore, written_to
         from tasks.listening import listening
 
-        with (
-            listening(listener),
-            written_to(folder.absolute()),
-            _named(spec, period) as named,
-            _prefect_faults_in_words(),
-        ):
+        with listening(listener), written_to(folder.absolute()):
             state = explore(
                 named,
                 methods=methods,
@@ -298,10 +299,9 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
 
     register = register.absolute()
     check_waiting(Register(register), candidate)
-    _prepare_prefect()
-    from flows.approve import approve
+    with _prefect("flows.approve"):
+        from flows.approve import approve
 
-    with _prefect_faults_in_words():
         state = approve(
             register,
             candidate,
@@ -313,13 +313,19 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
     return _ended(state)
 
 
-def _prepare_prefect() -> None:
-    """Choose the server that records a run, before Prefect is imported."""
+@contextmanager
+def _prefect(*modules: str) -> Iterator[None]:
+    """Choose or start the server that records a run; import modules while it starts."""
     from flows.operation.defaults import default_home
     from flows.operation.installation import adopt_running
 
     adopt_running(default_home())
     display.quieten_prefect()
+    from flows.operation.temporary import start_temporary_server
+
+    with _prefect_faults_in_words():
+        start_temporary_server(*modules)
+        yield
 
 
 def _named(spec: Path, period: str | None) -> AbstractContextManager[NamedSpec]:
@@ -398,6 +404,8 @@ def _prefect_faults_in_words() -> Iterator[None]:
     """Report a failure of Prefect in one sentence; errors of the flow itself are outcomes."""
     try:
         yield
+    except ReleaseError:
+        raise
     except Exception as error:
         server = os.environ.get("PREFECT_API_URL")
         advice = f"is the server at {server} running?" if server else "see its log"

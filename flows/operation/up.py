@@ -1,6 +1,5 @@
 """Starts a server and a worker on one machine, and stops them together."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from algorithms.errors import RefusedError, ReleaseError
 from flows.operation.defaults import FILE, ROOT
 from flows.operation.installation import POOL, Installation, answers
 from flows.operation.log import LineCallback, Log
+from flows.operation.processes import end_with_parent
 from tasks.store.disk import try_lock
 
 SECONDS_TO_START = 180.0
@@ -134,7 +134,7 @@ def _started(
         stderr=subprocess.STDOUT,
         # Ctrl-C must reach this process only, which then stops its children in order
         start_new_session=True,
-        preexec_fn=_end_with_parent,
+        preexec_fn=end_with_parent,
     )
     assert process.stdout is not None
     log.follow(process.stdout, on_line)
@@ -142,13 +142,6 @@ def _started(
         yield process
     finally:
         _stop(process)
-
-
-def _end_with_parent() -> None:
-    """Have Linux send SIGTERM to this process when its parent dies."""
-    if sys.platform == "linux":
-        parent_death_signal = 1
-        ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGTERM)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
