@@ -68,8 +68,8 @@ clean:  ## remove the environments and everything that was built
 .venv/locked: requirements.lock
 .venv-dev/locked: requirements.lock requirements-dev.lock
 .venv/locked .venv-dev/locked: %/locked:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 to 3.14 is needed; none was found on the PATH" >&2; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15) and "Python 3.11 to 3.14 is needed; found " + sys.version.split()[0])'
+	@test -n "$(PYTHON)" || { echo "Python 3.11 to 3.13 is needed; none was found on the PATH" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed; found " + sys.version.split()[0])'
 	@echo "Setting up $* (once, about two minutes) ..."
 	@"$(PYTHON)" -m venv --clear $*
 	@$*/bin/$(PIP) --require-hashes $(addprefix --requirement ,$^)

@@ -11,9 +11,9 @@ from pathlib import Path
 from prefect.client.orchestration import get_client
 from prefect.concurrency.sync import concurrency
 from prefect.exceptions import ObjectAlreadyExists
-from prefect.settings import get_current_settings
 
 from algorithms.errors import RefusedError
+from flows.operation.temporary import has_lasting_server
 from tasks.store.disk import make_folder, try_lock
 from tasks.store.register import Register
 
@@ -43,7 +43,7 @@ def alone(dataset: str, register: Path) -> Iterator[None]:
     with ExitStack() as locked:
         if not locked.enter_context(try_lock(locks / dataset, PATIENCE)):
             raise _under_way(dataset)
-        if get_current_settings().api.url is not None:
+        if has_lasting_server():
             limit = f"release-{dataset}"
             # another host may have created it in the meantime
             with suppress(ObjectAlreadyExists), get_client(sync_client=True) as client:

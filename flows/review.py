@@ -10,13 +10,13 @@ from prefect.context import FlowRunContext
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run
 from prefect.input import RunInput
-from prefect.settings import get_current_settings
 from prefect.states import Running
 from pydantic import Field
 
 from algorithms.errors import RefusedError, SpecError
 from expectations.request.spec import ReleaseSpec
 from expectations.review import SCHEDULE, Decision, person
+from flows.operation.temporary import has_lasting_server
 from flows.outcome import Attempt
 from tasks.publish import Candidate
 from tasks.reporting.artefacts import review_text
@@ -70,7 +70,7 @@ def check_answerable(spec: ReleaseSpec) -> None:
     SpecError
         If the run would wait on a server that ends with it.
     """
-    if spec.gate.review is not None and get_current_settings().api.url is None:
+    if spec.gate.review is not None and not has_lasting_server():
         raise SpecError(
             "a spec that asks for review needs a Prefect server on which someone can answer; no "
             "server is configured: start `microrelease up` and set PREFECT_API_URL as it says, or "

@@ -19,7 +19,7 @@ from expectations.request.limits import limits_in_words
 from expectations.request.named import Changes, NamedSpec, resolve_spec, spec_from_file
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import load
-from flows.starting import prefect_faults_in_words, quieten_prefect
+from flows.starting import quieten_prefect, recorded
 
 if TYPE_CHECKING:
     from flows.outcome import Approved, Outcome, Published, Sealed
@@ -126,10 +126,10 @@ class Release:
             As the command line reports them, with the same sentences; `exit_code` is its exit code.
         """
         self._resolved(period).check_releasable()
-        from flows.outcome import Approved, Published, Sealed, Stopped, outcome_of
-        from flows.release import release
+        with self._named(period) as named, recorded("flows.release", "expectations.suites.great"):
+            from flows.outcome import Approved, Published, Sealed, Stopped, outcome_of
+            from flows.release import release
 
-        with self._named(period) as named, prefect_faults_in_words():
             state = release(
                 named,
                 dry_run=dry_run,

@@ -18,6 +18,8 @@ from tests.tools import PATIENCE, skip_without_tools
 # the test harness isolates the database, not the folder that results would be written to
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="microrelease-tests-")
 atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)
+# a server that the developer has started must record no run of a test
+os.environ["MICRORELEASE_HOME"] = os.environ["PREFECT_HOME"] + "/no-installation"
 os.environ["PREFECT_LOGGING_LEVEL"] = "ERROR"
 os.environ["PREFECT_SERVER_LOGGING_LEVEL"] = "CRITICAL"
 # its console handler would keep the stream of the test that was the first to log

@@ -15,8 +15,7 @@ from great_expectations.expectations.expectation import Expectation
 from algorithms.errors import ContractError
 from expectations.suites import custom
 from expectations.suites.counts import Count
-from expectations.suites.require import could_not_run
-from expectations.suites.rules import Rule, Suite
+from expectations.suites.rules import Rule, Suite, could_not_run
 
 # Results leave the secure area, so they may contain counts but no values.
 COUNTS_ONLY = {"result_format": "BASIC", "exclude_unexpected_values": True}
@@ -42,7 +41,7 @@ def run(suite: Suite, frame: pd.DataFrame) -> list[Count]:
     )
     outcome = definition.run(batch_parameters={"dataframe": frame}, result_format=COUNTS_ONLY)
     # results come in an order of their own
-    found = {result.expectation_config.meta["rule"]: result for result in outcome.results}
+    found: dict[int, Any] = {_number(result): result for result in outcome.results}
     if len(found) != len(suite.rules):  # pragma: no cover - guards an upgrade
         raise ContractError(f"suite {suite.name!r} did not run all of its expectations")
     return [_count(rule, found[i]) for i, rule in enumerate(suite.rules)]
@@ -52,6 +51,12 @@ def _expectation(number: int, rule: Rule) -> Expectation:
     kind = getattr(custom, rule.expectation, None) or getattr(gxe, rule.expectation)
     expectation: Expectation = kind(**rule.given, meta={"rule": number})
     return expectation
+
+
+def _number(result: Any) -> int:
+    """Tell which rule of its suite a result is about."""
+    number: int = result.expectation_config.meta["rule"]
+    return number
 
 
 def _count(rule: Rule, result: Any) -> Count:

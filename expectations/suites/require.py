@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from algorithms.errors import ContractError, ReleaseError
-from expectations.suites.rules import Rule, Suite
+from algorithms.errors import ReleaseError
+from expectations.suites.rules import Rule, Suite, could_not_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,11 +95,6 @@ def require(
     if broken:
         raise otherwise("; ".join(broken) + (f": {hint}" if hint else ""))
     return findings
-
-
-def could_not_run(rule: Rule) -> ContractError:
-    """Give the error of a rule that could not be checked."""
-    return ContractError(f"the check could not be run: {rule.words}")
 
 
 def _finding(suite: str, rule: Rule, count: Count) -> Finding:

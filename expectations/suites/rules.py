@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from algorithms.errors import ContractError
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -40,3 +42,8 @@ class Suite:
 def rule(expectation: str, words: str, one: str = "", several: str = "", **given: Any) -> Rule:
     """Declare a rule with the arguments of its expectation."""
     return Rule(expectation, words, given, one, several)
+
+
+def could_not_run(rule: Rule) -> ContractError:
+    """Give the error of a rule that could not be checked."""
+    return ContractError(f"the check could not be run: {rule.words}")

@@ -2,13 +2,44 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NoReturn
 
 from algorithms.errors import ReleaseError
 from flows.cli import display, documents, drafting, evidence, operation, reference, releases
+from flows.cli.command import Command, argument, command
 from flows.cli.paths import remember
+
+
+@command(
+    argument("shell", choices=("bash", "zsh", "tcsh"), help="shell for which to print the script"),
+)
+def completion(shell: str) -> int:
+    """Print a script that completes commands, options and files in a shell.
+
+    For bash, add this line to ~/.bashrc: eval "$(microrelease completion bash)"
+    """
+    import shtab
+
+    whole = parser()
+    for action in _paths(whole):
+        is_folder = action.metavar in ("DIR", "REGISTER")
+        action.complete = shtab.DIRECTORY if is_folder else shtab.FILE  # type: ignore[attr-defined]
+    sys.stdout.write(shtab.complete(whole, shell) + "\n")
+    return 0
+
+
+def _paths(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """List the arguments of all commands that are paths."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                yield from _paths(subparser)
+        elif action.type is Path:
+            yield action
+
 
 COMMANDS = (
     drafting.init,
@@ -26,7 +57,7 @@ COMMANDS = (
     reference.measures,
     reference.example,
     reference.spec,
-    reference.completion,
+    completion,
 )
 
 DESCRIPTION = """\
@@ -72,11 +103,11 @@ INTERRUPTED = "interrupted; `microrelease audit` shows whether the release was p
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     options = vars(parser().parse_args(arguments))
-    command = options.pop("command")
+    chosen: Command = options.pop("command")
     as_json = options.get("as_json", False)
     remember(options)
     try:
-        code: int = command.function(**options)
+        code: int = chosen.function(**options)
     except KeyboardInterrupt:
         if as_json:
             documents.write(documents.fault("interrupted", 130, INTERRUPTED))
@@ -84,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             display.say(INTERRUPTED, error=True)
         return 130
     except Exception as error:
-        fault = _reduced(command.name, error)
+        fault = _reduced(chosen.name, error)
         if as_json:
             documents.write(documents.error_document(fault))
         else:
@@ -128,11 +159,9 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=version("microrelease"))
     parsers = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
-    for command in COMMANDS:
-        subparser = parsers.add_parser(
-            command.name, help=command.summary, description=command.description
-        )
-        subparser.set_defaults(command=command)
-        for add_argument_to in command.arguments:
+    for each in COMMANDS:
+        subparser = parsers.add_parser(each.name, help=each.summary, description=each.description)
+        subparser.set_defaults(command=each)
+        for add_argument_to in each.arguments:
             add_argument_to(subparser)
     return whole

@@ -1,9 +1,7 @@
-"""Commands that explain and show examples: methods, measures, example, spec, completion."""
+"""Commands that explain and show examples: methods, measures, example, spec."""
 
-import argparse
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from flows.cli import display, documents
@@ -112,33 +110,3 @@ def spec(schema: bool) -> int:  # noqa: ARG001 - required, so that the command c
     content = ReleaseSpec.model_json_schema()
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return 0
-
-
-@command(
-    argument("shell", choices=("bash", "zsh", "tcsh"), help="shell for which to print the script"),
-)
-def completion(shell: str) -> int:
-    """Print a script that completes commands, options and files in a shell.
-
-    For bash, add this line to ~/.bashrc: eval "$(microrelease completion bash)"
-    """
-    import shtab
-
-    from flows.cli.app import parser
-
-    whole = parser()
-    for action in _paths(whole):
-        is_folder = action.metavar in ("DIR", "REGISTER")
-        action.complete = shtab.DIRECTORY if is_folder else shtab.FILE  # type: ignore[attr-defined]
-    sys.stdout.write(shtab.complete(whole, shell) + "\n")
-    return 0
-
-
-def _paths(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """List the arguments of all commands that are paths."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for subparser in action.choices.values():
-                yield from _paths(subparser)
-        elif action.type is Path:
-            yield action

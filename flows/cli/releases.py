@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from algorithms.errors import SpecError
 from flows.cli import display, documents
 from flows.cli.command import JSON, argument, command, one_of, positive
-from flows.starting import prefect_faults_in_words, quieten_prefect
+from flows.starting import recorded
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -86,19 +86,22 @@ def run(
     """Mask a table as its spec says, judge the result and publish it.
 
     The run starts immediately. The Prefect server in PREFECT_API_URL records it; if that is not
-    set, a temporary server does.
+    set, the server of `microrelease up` does if it is running, and a temporary server otherwise.
     """
     resolved = _resolved(spec, period)
     resolved.check_releasable()
     if not as_json:
         display.warnings(resolved.warnings)
-    quieten_prefect()
-    with display.stages(resolved, as_json=as_json) as listener, _named(spec, period) as named:
+    with (
+        display.stages(resolved, as_json=as_json) as listener,
+        _named(spec, period) as named,
+        recorded("flows.release", "expectations.suites.great"),
+    ):
         from flows.outcome import Stopped, outcome_of
         from flows.release import release
         from tasks.listening import listening
 
-        with listening(listener), prefect_faults_in_words():
+        with listening(listener):
             state = release(
                 named,
                 dry_run=dry_run,
@@ -183,17 +186,15 @@ def explore(
     if choose is not None and choose.exists():
         raise SpecError(f"{str(choose)!r} must not be overwritten; choose another name")
     folder = folder or Path("-".join((*resolved.release.folder.parts, "map")))
-    quieten_prefect()
-    with display.cells(resolved, as_json=as_json) as listener:
+    with (
+        display.cells(resolved, as_json=as_json) as listener,
+        _named(spec, period) as named,
+        recorded("flows.explore", "expectations.suites.great"),
+    ):
         from flows.explore import explore, written_to
         from tasks.listening import listening
 
-        with (
-            listening(listener),
-            written_to(folder.absolute()),
-            _named(spec, period) as named,
-            prefect_faults_in_words(),
-        ):
+        with listening(listener), written_to(folder.absolute()):
             state = explore(
                 named,
                 methods=methods,
@@ -303,10 +304,9 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
 
     register = register.absolute()
     check_waiting(Register(register), candidate)
-    quieten_prefect()
-    from flows.approve import approve
+    with recorded("flows.approve"):
+        from flows.approve import approve
 
-    with prefect_faults_in_words():
         state = approve(
             register,
             candidate,

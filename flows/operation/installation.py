@@ -2,13 +2,15 @@
 
 import os
 import secrets
+import urllib.error
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
 from expectations import privacy
 from expectations.request.named import SPECS, specs_folder
 from flows.operation.defaults import HOME, PORT
-from tasks.store.disk import make_folder
+from tasks.store.disk import make_folder, try_lock
 
 DATABASE = "MICRORELEASE_DATABASE"
 """Environment variable with the address of a PostgreSQL database; the default is SQLite."""
@@ -125,11 +127,41 @@ def adopt(home: Path) -> None:
 
     Prefect reads its environment when it is imported, so call this before importing it.
     """
-    file = Installation(home).environment_file
-    if file.is_file() and "PREFECT_API_URL" not in os.environ:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            name, _, value = line.removeprefix("export ").partition("=")
-            os.environ.setdefault(name, value.strip("'"))
+    if "PREFECT_API_URL" not in os.environ:
+        for name, value in _exported(home).items():
+            os.environ.setdefault(name, value)
+
+
+def adopt_running(home: Path) -> None:
+    """Use the server of an installation if it is running; starting another takes seconds."""
+    running = home / "running"
+    url = _exported(home).get("PREFECT_API_URL", "")
+    if not url or not running.is_file():
+        return
+    with try_lock(running, 0.0) as free:
+        if free:
+            return
+    if answers(url.removesuffix("/api")):
+        adopt(home)
+
+
+def answers(url: str) -> bool:
+    """Return whether a Prefect server answers at this address."""
+    try:
+        with urllib.request.urlopen(f"{url}/api/health", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _exported(home: Path) -> dict[str, str]:
+    """Read the file for shells; it is empty if this user cannot read it."""
+    try:
+        text = Installation(home).environment_file.read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    pairs = (line.removeprefix("export ").partition("=") for line in text.splitlines())
+    return {name: value.strip("'") for name, _, value in pairs}
 
 
 def _write_private(path: Path, text: str) -> None:

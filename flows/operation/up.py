@@ -1,14 +1,11 @@
 """Starts a server and a worker on one machine, and stops them together."""
 
-import ctypes
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,13 +13,17 @@ from pathlib import Path
 
 from algorithms.errors import RefusedError, ReleaseError
 from flows.operation.defaults import FILE, ROOT
-from flows.operation.installation import POOL, Installation
+from flows.operation.installation import POOL, Installation, answers
 from flows.operation.log import LineCallback, Log
+from flows.operation.processes import end_with_parent
 from tasks.store.disk import try_lock
 
 SECONDS_TO_START = 180.0
 SECONDS_TO_STOP = 30.0
 RUNS_AT_A_TIME = 4
+SERVER = ["flows.operation.server"]
+WORKER = ["prefect", "worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
+"""Modules that run the server and the worker, with their arguments."""
 MOST_FAILURES = 3
 """Number of times in a row that a worker may end soon after its start."""
 LONG_SECONDS = 60.0
@@ -53,7 +54,7 @@ def up(installation: Installation, say: Say, file: Path = FILE) -> None:
         (installation.home / "running").write_text(f"{os.getpid()}\n", encoding="utf-8")
         say("starting the server ...")
         log = Log(installation.logs / "server.log")
-        with _started(installation, log, ["flows.operation.server"]) as server:
+        with _started(installation, log, SERVER) as server:
             _wait_for("server", server, log, lambda: answers(installation.url))
             say("updating the deployments ...")
             _deploy(installation, file, say)
@@ -62,12 +63,11 @@ def up(installation: Installation, say: Say, file: Path = FILE) -> None:
 
 def _work(installation: Installation, server: subprocess.Popen[bytes], say: Say) -> None:
     """Keep a worker running for as long as the server runs."""
-    command = ["prefect", "worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
     log = Log(installation.logs / "worker.log")
     failures = 0
     while failures < MOST_FAILURES:
         has_started = threading.Event()
-        with _started(installation, log, command, partial(_notice, has_started)) as worker:
+        with _started(installation, log, WORKER, partial(_notice, has_started)) as worker:
             _wait_for("worker", worker, log, has_started.is_set)
             start_time = time.monotonic()
             _introduce(installation, say)
@@ -134,7 +134,7 @@ def _started(
         stderr=subprocess.STDOUT,
         # Ctrl-C must reach this process only, which then stops its children in order
         start_new_session=True,
-        preexec_fn=_end_with_parent,
+        preexec_fn=end_with_parent,
     )
     assert process.stdout is not None
     log.follow(process.stdout, on_line)
@@ -142,13 +142,6 @@ def _started(
         yield process
     finally:
         _stop(process)
-
-
-def _end_with_parent() -> None:
-    """Have Linux send SIGTERM to this process when its parent dies."""
-    if sys.platform == "linux":
-        parent_death_signal = 1
-        ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGTERM)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -176,15 +169,6 @@ def _wait_for(name: str, process: subprocess.Popen[bytes], log: Log, is_ready: C
                 f"{log.baseFilename}"
             )
         time.sleep(0.5)
-
-
-def answers(url: str) -> bool:
-    """Return whether a Prefect server answers at this address."""
-    try:
-        with urllib.request.urlopen(f"{url}/api/health", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 def _deploy(installation: Installation, file: Path, say: Say) -> None:

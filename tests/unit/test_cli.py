@@ -112,6 +112,7 @@ def test_several_values_follow_one_option(
         return Crashed(message="the process was killed")
 
     monkeypatch.setattr("flows.explore.explore", explore)
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
     options = ["--k", "5", "7-9", "--methods", "mdav", "mhm", "--orderings", "npn", "tsp"]
     assert main(["explore", str(request_of.write()), *options]) == 1
     assert "Prefect ended the run before its first stage" in capsys.readouterr().err
@@ -379,5 +380,6 @@ def test_a_run_that_prefect_cannot_carry_out_ends_in_one_sentence(
         return Crashed(message="the process was killed")
 
     monkeypatch.setattr("flows.release.release", release)
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
     assert main(["run", str(request_of.write())]) == code
     assert words in capsys.readouterr().err

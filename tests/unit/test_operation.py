@@ -3,7 +3,10 @@
 import json
 import os
 import stat
+import threading
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,9 +23,16 @@ from flows import alone as alone_module
 from flows.alone import alone
 from flows.cli import main
 from flows.notify import tell
-from flows.operation.installation import OUTBOX, Installation, adopt
+from flows.operation.installation import (
+    FOR_SHELLS,
+    OUTBOX,
+    Installation,
+    adopt,
+    adopt_running,
+)
 from tasks.publish import Candidate, PublishedFolder, decide, publish, seal
 from tasks.store.audit import audit
+from tasks.store.disk import try_lock
 from tasks.store.history import history
 from tasks.store.register import Register
 from tests.conftest import Request
@@ -307,3 +317,51 @@ def test_status_without_an_installation_says_what_to_start(
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     assert main(["status", "--home", str(tmp_path)]) == 1
     assert "start one with `microrelease up`" in capsys.readouterr().err
+
+
+class _Healthy(BaseHTTPRequestHandler):
+    """Answers as a server that is well."""
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/api/health" else 404)
+        self.end_headers()
+
+    def log_message(self, *_arguments: object) -> None:
+        """Keep the terminal clean."""
+
+
+@pytest.mark.parametrize(
+    ("locked", "answering", "adopted"),
+    [(True, True, True), (False, True, False), (True, False, False)],
+    ids=["running", "stopped, another server on its port", "starting"],
+)
+def test_a_run_is_recorded_by_the_installation_that_is_running(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    locked: bool,
+    answering: bool,
+    adopted: bool,
+) -> None:
+    for name in FOR_SHELLS:
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    with ExitStack() as started:
+        server = HTTPServer(("127.0.0.1", 0), _Healthy)
+        started.callback(server.server_close)
+        if answering:
+            started.callback(server.shutdown)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        else:
+            server.server_close()
+        installation = Installation(tmp_path, server.server_port)
+        adopt_running(tmp_path)
+        installation.prepare()
+        adopt_running(tmp_path)
+        assert "PREFECT_API_URL" not in os.environ
+        (tmp_path / "running").touch()
+        if locked:
+            started.enter_context(try_lock(tmp_path / "running", 0.0))
+        adopt_running(tmp_path)
+        url = os.environ.get("PREFECT_API_URL")
+        assert url == (f"{installation.url}/api" if adopted else None)
+        assert (os.environ.get("PREFECT_API_AUTH_STRING") is not None) == adopted
