@@ -20,7 +20,7 @@ from tasks.pipeline import mask_and_measure, plainly
 
 MOST_RECORDS = 5_000
 """Of a larger table, a sample of this size is explored."""
-MOST_ITERATIONS = 20_000
+MOST_ITERATIONS = 10_000
 """Some seconds on thousands of records; `best` gains less and less after that."""
 SEED = 0
 
@@ -53,7 +53,7 @@ def iterations_for(records: int, k: int) -> int:
     Examples
     --------
     >>> iterations_for(150, 5), iterations_for(2_000, 5), iterations_for(4, 2)
-    (3600, 20000, 16)
+    (3600, 10000, 16)
     """
     wanted = min(default_iterations(records, k), MOST_ITERATIONS)
     step = 10 ** max(len(str(wanted)) - 2, 0)

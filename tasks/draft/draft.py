@@ -183,7 +183,7 @@ def _check_names(asked: Asked, names: Sequence[str]) -> None:
 
 def _told(role: Role, key: Guess) -> Guess:
     """Take a role from the command line."""
-    return replace(key, role=role, reason=f"given as {role}", decide="", question=None)
+    return replace(key, role=role, reason="given on the command line", decide="", question=None)
 
 
 def _give_way(guesses: list[Guess], asked: Asked) -> list[Guess]:

@@ -32,10 +32,11 @@ Role = Literal[
 Kind = Literal["number", "integer", "date", "ordered", "category", "hierarchy"]
 
 FEW = 12
-"""Whole numbers with at most so many values are labels, unless their name says otherwise."""
+"""Whole numbers with at most so many values are labels, unless their name says otherwise. Codes
+with letters and more values than this may stand in a tree."""
 MANY = 50
-"""Codes with more values than this are put into a tree, and repeated numbers of identity with more
-values than this may be those of units."""
+"""Digits with more values than this may be codes in a tree, and repeated numbers of identity with
+more values than this may be those of units."""
 LARGEST_LABEL = 99
 """Whole numbers up to this one may be labels."""
 LONG = 6
@@ -263,14 +264,16 @@ def _code(facts: Facts) -> Guess | None:
     """Recognise codes of a classification by their form, or by their name if they are digits."""
     named = bool(words_of(facts.name) & CODES)
     lettered = facts.is_text or facts.zeros
-    if not (lettered or (facts.whole and named)) or not MANY < facts.distinct <= MOST_NODES:
+    if not (lettered or (facts.whole and named)):
+        return None
+    if not (FEW if lettered else MANY) < facts.distinct <= MOST_NODES:
         return None
     if facts.coded and facts.prefixes and (lettered or facts.digits):
         lengths = ", ".join(map(str, facts.prefixes))
         found = _key_of(
             facts,
             "hierarchy",
-            f"{facts.distinct:,} different codes; their first {lengths} characters group them",
+            f"{facts.distinct:,} different codes, in groups by prefixes of length {lengths}",
             "do these prefixes name groups of codes? Otherwise list others, or a file",
         )
         return replace(found, prefixes=facts.prefixes)
