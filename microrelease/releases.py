@@ -19,6 +19,7 @@ from expectations.request.limits import limits_in_words
 from expectations.request.named import Changes, NamedSpec, resolve_spec, spec_from_file
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import load
+from expectations.suites.require import plainly
 from flows.starting import quieten_prefect, recorded
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Release:
         spec.check_repeatable()
         check_places(spec.publication)
         source, _ = ingest.fn(spec)
-        table, findings = validate.fn(source, spec)
+        table, findings = validate.fn(source, spec, plainly)
         k = spec.microaggregation.k
         settled = settle(table, k, spec.microaggregation.small_strata)
         return Checked(
@@ -196,7 +197,7 @@ class Release:
         trial = Trial(methods, ks, seconds, orderings, workers)
         wanted = trial.choices(spec)
         source, _ = ingest.fn(spec)
-        table, _ = validate.fn(source, spec)
+        table, _ = validate.fn(source, spec, plainly)
         cells = guarded("explore", trial.run)(table, spec, wanted)
         return Exploration.of(cells, spec, pd.DataFrame(), recommendation(cells, spec))
 

@@ -77,7 +77,7 @@ def read_frame(frame: pa.Table, spec: ReleaseSpec) -> Table:
     if not source.num_rows:
         raise DataError("the frame must have rows; it is empty")
     try:
-        table, _ = validate.fn(source, spec)
+        table, _ = validate.fn(source, spec, plainly)
     except DataError as error:
         raise _with_advice(error, source, spec.columns) from None
     rows = pa.chunked_array([pa.array(range(source.num_rows), pa.int64())])

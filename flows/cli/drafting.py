@@ -198,21 +198,24 @@ def _answered(drafted: Draft, ask: Ask) -> Draft:
 
 def _explored(drafted: Draft, content: bytes, spec: ReleaseSpec, explore: bool) -> Draft:
     """Check the table by the draft, as `check` does, and propose ceilings."""
+    from expectations.request.sections.source import SourceSection
+    from expectations.suites.require import plainly
     from tasks.draft.ceilings import quick_ceilings
     from tasks.listening import listening
     from tasks.sources.table import read_table
     from tasks.validate import validate
 
+    assert isinstance(spec.source, SourceSection)
     described = spec.model_copy(
         update={"release": spec.release.model_copy(update={"period": drafted.period})}
     )
     source = read_table(content, spec.source, spec.columns).table
     if not explore:
-        validate.fn(source, described)
+        validate.fn(source, described, plainly)
         return drafted
     with display.cells(described) as listener, listening(listener):
         listener.stage_started("checking the table")
-        validate.fn(source, described)
+        validate.fn(source, described, plainly)
         return replace(drafted, ceilings=quick_ceilings(source, described))
 
 
