@@ -14,6 +14,7 @@ from algorithms.table import Table
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import from_content
+from expectations.suites.require import plainly
 from tasks.sources.table import checked
 from tasks.validate import validate
 

@@ -56,6 +56,7 @@ def test_the_facts_of_a_source_are_those_of_the_bytes_that_were_read(request_of:
         "rows": 7,
         "columns": 5,
         "content": fingerprint(table),
+        "database": None,
         "declared_missing": {},
         "missing_codes": {},
     }
