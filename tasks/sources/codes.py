@@ -100,7 +100,7 @@ def _equal(column: pa.ChunkedArray, code: Code, labels: Mapping[Code, str], deci
 def _is_number(column: pa.ChunkedArray, number: Code) -> Mask:
     if isinstance(number, str):
         return _marked(pc.equal(column, number))
-    if pa.types.is_integer(column.type) and float(number).is_integer():
+    if pa.types.is_signed_integer(column.type) and float(number).is_integer():
         if abs(number) > LARGEST_INTEGER:
             return np.zeros(len(column), dtype=bool)
         return _marked(pc.equal(column, pa.scalar(int(number), pa.int64())))

@@ -54,11 +54,10 @@ def read_table(
         content = unpacked(content, source.compression)
     _refuse_other_kinds(content, reader)
     decoded = reader.read(content, source)
-    read = replace_codes(decoded, source)
+    read = replace_codes(replace(decoded, table=checked(decoded.table, columns)), source)
     if columns is not None:
         _refuse_other_labels(read, frozenset(columns.all))
-    typed = _from_text(read.table, decoded.written, source, columns)
-    return replace(read, table=checked(typed, columns))
+    return replace(read, table=_from_text(read.table, decoded.written, source, columns))
 
 
 def checked(table: pa.Table, columns: ColumnsSection | None = None) -> pa.Table:

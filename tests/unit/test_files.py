@@ -13,6 +13,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from algorithms.errors import DataError
@@ -92,6 +93,33 @@ def test_codes_are_found_in_columns_of_any_type(
     source = SourceSection.model_validate({"path": CSV, "missing_codes": {"a": codes}})
     read = replace_codes(Decoded(pa.table({"a": cells})), source)
     assert read.table["a"].to_pylist() == expected
+
+
+def test_codes_are_found_in_parquet_columns_of_any_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    columns = {
+        "a": pa.array(["x", "-9"]).dictionary_encode(),
+        "b": pa.array(["x", "-9"], pa.large_string()),
+        "c": pa.array([1, 2**64 - 1], pa.uint64()),
+        "d": pa.array([None, None], pa.null()),
+    }
+    pyarrow.parquet.write_table(pa.table(columns), path)
+    codes = {"a": [-9], "b": ["x"], "c": [1, -9], "d": [-9, "x"]}
+    source = SourceSection.model_validate({"path": path, "missing_codes": codes})
+    assert read_table(path.read_bytes(), source).table.to_pydict() == {
+        "a": ["x", None],
+        "b": [None, "-9"],
+        "c": [None, 2**64 - 1],
+        "d": [None, None],
+    }
+
+
+def test_a_column_of_lists_is_refused_before_codes_are_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": [[1], [2]]}), path)
+    source = SourceSection.model_validate({"path": path, "missing_codes": {"a": ["x"]}})
+    with pytest.raises(DataError, match="these hold something else: 1 that the spec does not name"):
+        read_table(path.read_bytes(), source)
 
 
 def test_missing_codes_are_counted_in_the_record_and_warned_of_if_unused(
