@@ -48,15 +48,15 @@ def wait_for_source(spec: ReleaseSpec, due: datetime) -> str:
     wait = spec.source.wait
     if wait is None:
         return ""
-    end = due + timedelta(hours=wait.hours)
+    end = due.astimezone(UTC) + timedelta(hours=wait.hours)
     waits = False
     while absence := what_is_missing(spec):
         left = (end - datetime.now(UTC)).total_seconds()
         if left <= 0:
             hours = f"{wait.hours:g} hour{'' if wait.hours == 1 else 's'}"
             return (
-                f"{absence}, although the run waited for {hours} (source.wait), until "
-                f"{end:%Y-%m-%d %H:%M} UTC: run again when the source is there"
+                f"{absence}, although the run waited until {end:%Y-%m-%d %H:%M} UTC, {hours} after "
+                "it was due (source.wait): run again when the source is there"
             )
         words = f"{absence}; the run waits until {end:%Y-%m-%d %H:%M} UTC"
         if "PREFECT__FLOW_RUN_ID" in os.environ:

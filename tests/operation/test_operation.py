@@ -290,7 +290,8 @@ def test_a_run_waits_for_its_source_without_a_process_and_ends_when_it_is_there(
     late = place.ended(place.start("release/by-hand", due, spec=named))
     assert late.state is not None
     assert late.state.name == "Invalid"
-    assert "although the run waited for 1 hour (source.wait)" in (late.state.message or "")
+    words = "although the run waited until 2026-10-01 01:00 UTC, 1 hour after it was due"
+    assert words in (late.state.message or "")
 
 
 REVIEW = {"ceilings": {"il": 60.0, "dld": 100.0}, "review": {"hours": 1.0}}
