@@ -56,7 +56,7 @@ def iterations_for(records: int, k: int) -> int:
     (3600, 10000, 16)
     """
     wanted = min(default_iterations(records, k), MOST_ITERATIONS)
-    step = 10 ** max(len(str(wanted)) - 2, 0)
+    step = int(10 ** max(len(str(wanted)) - 2, 0))
     return wanted // step * step
 
 

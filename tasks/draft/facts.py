@@ -74,7 +74,7 @@ class Facts:
     @property
     def is_truth(self) -> bool:
         """Whether the file holds truth values."""
-        return pa.types.is_boolean(self.values.type)
+        return bool(pa.types.is_boolean(self.values.type))
 
     @property
     def is_text(self) -> bool:
@@ -84,7 +84,8 @@ class Facts:
     @property
     def is_real(self) -> bool:
         """Whether the column is read as real numbers, of whose text nothing is known."""
-        return pa.types.is_floating(self.values.type) or pa.types.is_decimal(self.values.type)
+        kind = self.values.type
+        return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
     @cached_property
     def numeric(self) -> bool:

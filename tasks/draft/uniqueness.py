@@ -46,7 +46,9 @@ def uniqueness(table: pa.Table, names: Sequence[str]) -> tuple[list[Alone], list
     few = [name for name in names if single[name] <= TELLING * table.num_rows]
     most = min(MOST_COLUMNS, int((2 * MOST_CELLS / table.num_rows) ** 0.5))
     paired = sorted(few, key=lambda name: single[name])[:most]
-    twos = {(a, b): _alone([codes[a], codes[b]]) for a, b in pairs(paired, 2)}
+    twos: dict[tuple[str, ...], int] = {
+        (a, b): _alone([codes[a], codes[b]]) for a, b in pairs(paired, 2)
+    }
     return (
         list(_worst({(name,): count for name, count in single.items()})),
         list(_worst(twos)),
