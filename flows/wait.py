@@ -48,7 +48,8 @@ def wait_for_source(spec: ReleaseSpec, due: datetime) -> str:
     wait = spec.source.wait
     if wait is None:
         return ""
-    end = due.astimezone(UTC) + timedelta(hours=wait.hours)
+    # Prefect's own type of time cannot be moved to another zone and then be added to
+    end = datetime.fromtimestamp(due.timestamp(), UTC) + timedelta(hours=wait.hours)
     waits = False
     while absence := what_is_missing(spec):
         left = (end - datetime.now(UTC)).total_seconds()

@@ -184,7 +184,7 @@ def test_a_candidate_is_approved_in_the_format_in_which_it_was_sealed(
     decide.fn(request_of.register, sealed.attempt, Decision(True, "Bea"))
     assert events(request_of) == ["sealed", "publishing", "published"]
     assert audit(request_of.register).faults == []
-    assert Register(request_of.register).manifest("000002-small-2026-Q3").format == 2
+    assert Register(request_of.register).manifest("000002-small-2026-Q3").format == manifests.FORMAT
 
 
 def test_a_manifest_of_a_format_to_come_is_named() -> None:

@@ -114,7 +114,9 @@ def in_words(connection: str) -> Iterator[None]:
 
 
 def _fault(error: Exception) -> Fault:
-    state = getattr(error, "sqlstate", None) or ""
+    from adbc_driver_manager import Error
+
+    state = (error.sqlstate or "") if isinstance(error, Error) else ""
     for length in range(len(state), 1, -1):
         if state[:length] in BY_SQLSTATE:
             return BY_SQLSTATE[state[:length]]
