@@ -19,7 +19,15 @@ OUTBOX = "MICRORELEASE_OUTBOX"
 USER = "microrelease"
 HEARTBEAT_SECONDS = 30
 POOL = "microrelease"
-FOR_SHELLS = ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", HOME, SPECS)
+FOR_SHELLS = (
+    "PREFECT_API_URL",
+    "PREFECT_API_AUTH_STRING",
+    # without it, the server takes a run of more than 90 seconds for dead
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY",
+    HOME,
+    SPECS,
+)
+"""Settings that a command in another shell needs."""
 
 
 @dataclass(frozen=True)

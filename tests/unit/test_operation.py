@@ -299,7 +299,8 @@ def test_an_installation_is_private_and_makes_its_password_once(
     # the server cannot offer the second UI
     assert not (Path(settings["PREFECT_SERVER_UI_STATIC_DIRECTORY"]) / "v2").exists()
 
-    for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "MICRORELEASE_SPECS"):
+    exported = [name for name in FOR_SHELLS if name != "MICRORELEASE_HOME"]
+    for name in exported:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
@@ -307,7 +308,8 @@ def test_an_installation_is_private_and_makes_its_password_once(
     adopt(home)
     assert os.environ["PREFECT_API_URL"] == "http://127.0.0.1:4999/api"
     assert os.environ["PREFECT_API_AUTH_STRING"] == password.strip()
-    for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "MICRORELEASE_SPECS"):
+    assert os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+    for name in exported:
         del os.environ[name]
 
 
