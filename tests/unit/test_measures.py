@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from algorithms.comparison import Comparison
 from algorithms.evaluation import evaluate, evaluate_released
@@ -102,9 +104,7 @@ def test_ranks_between_are_as_counted(problem: tuple[Matrix, int]) -> None:
 def test_the_best_assignment_is_the_best() -> None:
     x = random_table(3, n=7, d=2)
     files = masked(x, 2)
-    rows, assigned = one_to_one.linear_sum_assignment(
-        one_to_one.cdist(files.after, files.before, "sqeuclidean")
-    )
+    rows, assigned = linear_sum_assignment(cdist(files.after, files.before, "sqeuclidean"))
     total = float(((files.after[rows] - files.before[assigned]) ** 2).sum())
     assert total == pytest.approx(oracle.best_assignment(files.before, files.after))
 
