@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,44 +13,16 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from algorithms.errors import ContractError
-from algorithms.strata import settle
-from expectations.data_warnings import table_warnings
-from expectations.request.limits import limits_in_words
 from expectations.request.named import Changes, NamedSpec, resolve_spec, spec_from_file
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import load
 from expectations.suites.require import plainly
+from flows.checking import Checked, checked
 from flows.starting import quieten_prefect, recorded
 
 if TYPE_CHECKING:
     from flows.outcome import Approved, Outcome, Published, Sealed
     from microrelease.exploring import Exploration
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A spec that is valid and whose source matches it.
-
-    Attributes
-    ----------
-    records : int
-        Records of the source.
-    expectations : int
-        Rules that the source meets.
-    limits : tuple of str
-        The limits of the gate in words, each with the worst value that its measure can take.
-    withheld, merged : int
-        Records that would be left out, and records whose stratum would be published as a wider one.
-    warnings : tuple of str
-        Likely mistakes in the spec or in the table.
-    """
-
-    records: int
-    expectations: int
-    limits: tuple[str, ...]
-    withheld: int
-    merged: int
-    warnings: tuple[str, ...]
 
 
 class Release:
@@ -153,25 +125,9 @@ class Release:
         SpecError, DataError, RefusedError, StorageError
             As `run` does.
         """
-        from tasks.ingest import ingest
-        from tasks.store.public_folder import check_places
-        from tasks.validate import validate
-
         spec = self._resolved(period)
-        spec.check_repeatable()
-        check_places(spec.publication)
-        source, _ = ingest.fn(spec)
-        table, findings = validate.fn(source, spec, plainly)
-        k = spec.microaggregation.k
-        settled = settle(table, k, spec.microaggregation.small_strata)
-        return Checked(
-            records=len(table),
-            expectations=len(findings),
-            limits=limits_in_words(spec.gate, k),
-            withheld=0 if settled.withheld is None else len(settled.withheld),
-            merged=settled.merged,
-            warnings=(*spec.warnings, *table_warnings(table, k)),
-        )
+        found = checked(spec)
+        return replace(found, warnings=(*spec.warnings, *found.warnings))
 
     def explore(
         self,

@@ -215,59 +215,40 @@ def check(spec: Path, period: str | None, as_json: bool) -> int:
     with the worst value that each measure can take, and count the records that stand out by the
     columns that are published unchanged.
     """
-    from algorithms.risk.known import unchanged_exposures
-    from algorithms.strata import settle
-    from expectations.data_warnings import source_warnings, table_warnings
-    from expectations.request.limits import limits_in_words
-    from expectations.suites.require import plainly
-    from tasks.ingest import connection_warnings, ingest
-    from tasks.store.public_folder import check_places
-    from tasks.validate import validate
+    from flows.checking import checked
 
     resolved = _resolved(spec, period)
     if not as_json:
         display.warnings(resolved.warnings)
-    resolved.check_repeatable()
-    check_places(resolved.publication)
-    source, facts = ingest.fn(resolved)
-    table, findings = validate.fn(source, resolved, plainly)
-    k = resolved.microaggregation.k
-    warnings = (
-        *connection_warnings(resolved),
-        *source_warnings(facts),
-        *table_warnings(table, k),
-    )
-    settled = settle(table, k, resolved.microaggregation.small_strata)
-    withheld = 0 if settled.withheld is None else len(settled.withheld)
-    exposures = unchanged_exposures(table, k)
+    found = checked(resolved)
     if as_json:
         document = {
             "release": documents.release(resolved),
-            "rows": len(table),
-            "expectations": len(findings),
-            "warnings": [*resolved.warnings, *warnings],
+            "rows": found.records,
+            "expectations": found.expectations,
+            "warnings": [*resolved.warnings, *found.warnings],
             "limits": documents.limits(resolved),
             "ceilings_missing": list(resolved.gate.ceilings.missing),
-            "withheld": withheld,
-            "merged": settled.merged,
-            "exposures": documents.exposures(exposures),
+            "withheld": found.withheld,
+            "merged": found.merged,
+            "exposures": documents.exposures(found.exposures),
         }
         documents.write(document)
         return 0
-    display.warnings(warnings)
+    display.warnings(found.warnings)
     display.say(
-        f"{spec}: the spec is valid and its source matches it: {len(table)} rows, "
-        f"{len(findings)} expectations met"
+        f"{spec}: the spec is valid and its source matches it: {found.records} rows, "
+        f"{found.expectations} expectations met"
     )
-    for limit in limits_in_words(resolved.gate, k):
+    for limit in found.limits:
         display.say(f"  limit  {limit}")
-    for column, count in facts.missing_by_code.items():
+    for column, count in found.missing_by_code.items():
         display.say(f"  missing  {count} cells of {column!r}, by a code")
-    if withheld:
-        display.say(f"  withheld  {withheld} records of strata that are too small")
-    if settled.merged:
-        display.say(f"  merged  {settled.merged} records of strata that are too small")
-    display.exposures(exposures, len(table), k)
+    if found.withheld:
+        display.say(f"  withheld  {found.withheld} records of strata that are too small")
+    if found.merged:
+        display.say(f"  merged  {found.merged} records of strata that are too small")
+    display.exposures(found.exposures, found.records, resolved.microaggregation.k)
     return 0
 
 
