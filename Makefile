@@ -7,6 +7,8 @@ BIN := .venv/bin
 DEV := .venv-dev/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-deps
 TOGETHER := --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 15
+# about floors that coverage does not measure, and slow without compiled kernels
+ELSEWHERE := tests/operation tests/packaging $(addprefix tests/unit/,test_docs.py test_estimator.py test_notebooks.py)
 COMPILE = $(DEV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--annotation-style line --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
@@ -37,7 +39,8 @@ test-slow: .venv-dev/ready  ## the tests that take minutes
 	$(DEV)/pytest -m slow
 
 coverage: .venv-dev/ready  ## branch coverage of algorithms and expectations, with kernels as plain Python
-	NUMBA_DISABLE_JIT=1 $(DEV)/pytest -m "not slow and not flow and not reference" --cov --cov-report=term-missing $(TOGETHER)
+	NUMBA_DISABLE_JIT=1 $(DEV)/pytest -m "not slow and not flow and not reference" --cov --cov-report=term-missing \
+		$(TOGETHER) $(addprefix --ignore ,$(ELSEWHERE))
 
 bench: .venv-dev/ready  ## measure beside peers, and write docs/benchmarks.md; about a quarter of an hour
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(DEV)/python -m benchmarks.page
