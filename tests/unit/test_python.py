@@ -83,7 +83,10 @@ class TestSameAsASpecFile:
         [
             ({}, {}),
             ({"strata": ["region"]}, {"small_strata": "withhold"}),
-            ({"unit": "person", "weight": "weight"}, {"method": "best"}),
+            (
+                {"unit": "person", "weight": "weight"},
+                {"method": "best", "options": {"iterations": 200}},
+            ),
             (
                 {"strata": ["region"], "hierarchies": {"region": {"prefixes": [1]}}},
                 {"small_strata": "merge"},
