@@ -1,5 +1,6 @@
 """The documentation: it builds, its links lead somewhere, and its commands and specs are real."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -77,3 +78,31 @@ def test_commands_are_those_of_the_command_line(page: Path) -> None:
 def test_specs_are_valid_yaml(page: Path) -> None:
     for block in blocks(page, "yaml"):
         yaml.safe_load(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_python_blocks_can_be_compiled(page: Path) -> None:
+    for block in blocks(page, "python"):
+        compile(block, named(page), "exec")
+
+
+def test_the_page_about_python_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    # tests/flow/test_python.py runs releases of spec files, and test_notebooks.py explores
+    elsewhere = (".yaml", "found")
+    parts = [
+        part
+        for part in blocks(ROOT / "docs" / "python.md", "python")
+        if not any(word in part for word in elsewhere)
+    ]
+    assert len(parts) > 1
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(parts), encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
