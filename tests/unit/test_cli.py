@@ -204,7 +204,7 @@ def test_an_unforeseen_error_is_told_without_its_text(
     def fail(*_arguments: object) -> None:
         raise TypeError("SECRET")
 
-    monkeypatch.setattr("algorithms.strata.settle", fail)
+    monkeypatch.setattr("flows.checking.settle", fail)
     for options in ([], ["--json"]):
         assert main(["check", str(request_of.write()), *options]) == 70
         shown = capsys.readouterr()
@@ -218,7 +218,7 @@ def test_an_interruption_is_json_too(
     def interrupt(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("algorithms.strata.settle", interrupt)
+    monkeypatch.setattr("flows.checking.settle", interrupt)
     assert main(["check", str(request_of.write()), "--json"]) == 130
     assert document(capsys)["error"]["kind"] == "interrupted"
 
