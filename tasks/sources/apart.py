@@ -28,9 +28,10 @@ def apart(kind: str, file: str) -> Callable[[bytes, SourceSection], Decoded]:
     """
 
     def read(content: bytes, source: SourceSection) -> Decoded:
-        name = codecs.lookup(source.encoding).name.upper()
-        # most files state their encoding; UTF-8 is the default of the spec
-        encoding = "" if name.startswith("UTF-8") else name
+        # a file states its encoding, unless the spec does
+        stated = "encoding" in source.model_fields_set
+        name = codecs.lookup(source.encoding).name.upper().removesuffix("-SIG")
+        encoding = name if stated else ""
         with subprocess.Popen(
             # the folder of the program is no place for imports: it has a module called csv
             [sys.executable, "-P", readstat.__file__, kind, encoding],

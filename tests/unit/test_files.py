@@ -536,3 +536,17 @@ def test_a_fingerprint_is_of_names_types_and_cells_alone() -> None:
 def test_a_fingerprint_does_not_change_from_version_to_version() -> None:
     table = pa.table({"a": [1, None], "b": ["x", None], "c": [date(2026, 1, 1), None]})
     assert fingerprint(table) == "55ef217e21fe79f373477b789191b668c1094b3752ca68cf82296f066694db4d"
+
+
+@pytest.mark.parametrize(("encoding", "town"), [(None, "CÃ¡diz"), ("utf-8", "Cádiz")])
+def test_an_encoding_in_the_spec_replaces_that_of_the_file(
+    encoding: str | None, town: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "towns.dta"
+    # a file of this version states no encoding, and holds bytes of UTF-8 all the same
+    misread = "Cádiz".encode().decode("latin-1")
+    pd.DataFrame({"town": [misread, "Soria"]}).to_stata(path, version=114, write_index=False)
+    stated = {} if encoding is None else {"encoding": encoding}
+    section = SourceSection.model_validate({"path": path, **stated})
+    found = read_table(path.read_bytes(), section).table
+    assert found["town"].to_pylist() == [town, "Soria"]
