@@ -2,6 +2,7 @@
 
 import codecs
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,10 @@ from algorithms.errors import ContractError
 from expectations.request.sections.source import SourceSection
 from tasks.sources import readstat
 from tasks.sources.reader import Decoded, unreadable
+
+FOR_IMPORTS = ("LD_LIBRARY_PATH", "PATH", "PYTHONPATH")
+"""Variables that the program gets; passwords of databases and servers stand in others, and a file
+may be made to take the program over."""
 
 
 def apart(kind: str, file: str) -> Callable[[bytes, SourceSection], Decoded]:
@@ -38,6 +43,7 @@ def apart(kind: str, file: str) -> Callable[[bytes, SourceSection], Decoded]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # messages may quote a cell
+            env={name: os.environ[name] for name in FOR_IMPORTS if name in os.environ},
         ) as process:
             output, _ = process.communicate(content)
         # the code of a process that crashed is negative

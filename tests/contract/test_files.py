@@ -6,10 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from algorithms.errors import DataError
+from algorithms.errors import ContractError, DataError
 from expectations.request.sections.source import SourceSection
 from expectations.tables import arrow_of
 from tasks.ingest import ingest
+from tasks.sources import readstat
 from tasks.sources.fingerprint import fingerprint
 from tasks.sources.table import read_table
 from tests.conftest import Request
@@ -92,6 +93,24 @@ def test_a_file_that_crashes_its_reader_is_refused(tmp_path: Path) -> None:
     crashing = content[:place] + b"\x08" + content[place + 1 :]
     with pytest.raises(DataError, match="must be an SPSS file, but cannot be read as one"):
         read_table(crashing, source)
+
+
+def test_the_program_that_decodes_a_file_is_given_no_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, source = source_of(tmp_path, ".sav")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, sys\n"
+        "found = [name for name, value in os.environ.items() if 'opensesame' in value]\n"
+        f"sys.exit({readstat.UNREADABLE} if found else {readstat.UNREADABLE + 1})\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(readstat, "__file__", str(program))
+    monkeypatch.setenv("MICRORELEASE_DATABASE_REGISTRY", "postgresql://u:opensesame@host/db")
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", "admin:opensesame")
+    with pytest.raises(ContractError, match="could not be started"):
+        read_table(content, source)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
