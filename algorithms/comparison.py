@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.attributes import is_missing
+from algorithms.history import History
 from algorithms.masked import Masked
 from algorithms.table import Table
 from algorithms.types import Integers, Labels, Matrix
@@ -51,13 +52,10 @@ class Released(_Remembers):
         The published records.
     k : int
         The promised size of the smallest group.
-    earlier : tuple of Table
-        Earlier releases of the same dataset, the latest last.
     """
 
     table: Table
     k: int
-    earlier: tuple[Table, ...] = ()
 
     @property
     def classes(self) -> Labels:
@@ -78,17 +76,18 @@ class Comparison(_Remembers):
     ----------
     masked : Masked
         The published records, and the originals and averages behind them.
-    earlier : tuple of Table
-        Earlier releases of the same dataset, the latest last.
+    history : History, optional
+        The earlier releases of the series; None if persons cannot be followed at all, or the table
+        is not compared with other releases.
     """
 
     masked: Masked
-    earlier: tuple[Table, ...] = ()
+    history: History | None = None
 
     @cached_property
     def released(self) -> Released:
         """The published side alone."""
-        return Released(self.masked.published, self.masked.k, self.earlier)
+        return Released(self.masked.published, self.masked.k)
 
     @property
     def original(self) -> Table:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from algorithms.table import Table
-from algorithms.types import Matrix, Partition
+from algorithms.types import Mask, Matrix, Partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,11 +18,19 @@ class Grouping:
         The groups.
     iterations : int, optional
         Iterations of the search that found them; None if there was no search.
+    muted : Mask of shape (n,), optional
+        The records that must be muted, because fewer than k persons could be behind them if all
+        releases are compared; None if none is.
+    fresh_loss : float, optional
+        Published loss of the groups that MDAV would form without regard to other releases, as a
+        sum of squares; None if it was not needed.
     """
 
     attributes: tuple[int, ...]
     partition: Partition
     iterations: int | None = None
+    muted: Mask | None = None
+    fresh_loss: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from algorithms.history import History
 from algorithms.local_search.recut import recut
 from algorithms.local_search.units import repair
 from algorithms.masked import Grouping, Masked
@@ -13,6 +14,7 @@ from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.method import Method
 from algorithms.orderings.ordering import Ordering
 from algorithms.problem import Budget, Problem
+from algorithms.series.cohorts import Cohorts, covered
 from algorithms.strata import Settled, SmallStrata, settle
 from algorithms.table import Table
 from algorithms.types import Integers, Matrix, Order, Partition, Watch
@@ -52,6 +54,8 @@ class Plan:
         How strata of fewer than k records are treated.
     weight_published : {"averaged", "never", "as_it_is"}
         Whether the weight of a record is published as the average of its group, not, or unchanged.
+    cohorts : Cohorts, optional
+        How groups last over the releases of a series; None if each release is grouped afresh.
     """
 
     k: int
@@ -64,6 +68,7 @@ class Plan:
     each_column: bool = False
     small_strata: SmallStrata = "block"
     weight_published: WeightRule = "averaged"
+    cohorts: Cohorts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +87,9 @@ class Block:
     rows: Order | None = None
 
 
-def mask(table: Table, plan: Plan, watch: Watch | None = None) -> Masked:
+def mask(
+    table: Table, plan: Plan, watch: Watch | None = None, history: History | None = None
+) -> Masked:
     """Group the records of a table by a plan, and give each group one published record.
 
     Examples
@@ -94,7 +101,7 @@ def mask(table: Table, plan: Plan, watch: Watch | None = None) -> Masked:
     """
     settled = settle(table, plan.k, plan.small_strata)
     along = paths(settled.table, plan)
-    return represent(settled, plan, group(settled.table, plan, along, watch))
+    return represent(settled, plan, group(settled.table, plan, along, watch, history))
 
 
 def blocks(table: Table, plan: Plan) -> tuple[Block, ...]:
@@ -120,7 +127,11 @@ def paths(table: Table, plan: Plan) -> tuple[Order | None, ...]:
 
 
 def group(
-    table: Table, plan: Plan, along: Sequence[Order | None], watch: Watch | None = None
+    table: Table,
+    plan: Plan,
+    along: Sequence[Order | None],
+    watch: Watch | None = None,
+    history: History | None = None,
 ) -> tuple[Grouping, ...]:
     """Group the records of each block, and join blocks of the same key columns.
 
@@ -134,7 +145,19 @@ def group(
         The path of each block, as `paths` gives them.
     watch : callable, optional
         Called during a search with its progress.
+    history : History, optional
+        The earlier releases of the series.
     """
+    groupings = _fresh(table, plan, along, watch)
+    if plan.cohorts is None:
+        return groupings
+    return (_lasting(table, plan, groupings[0], history or History()),)
+
+
+def _fresh(
+    table: Table, plan: Plan, along: Sequence[Order | None], watch: Watch | None
+) -> tuple[Grouping, ...]:
+    """Group the records of each block without regard to other releases."""
     parts: dict[tuple[int, ...], list[tuple[Order | None, Partition]]] = {}
     iterations: dict[tuple[int, ...], int] = {}
     for block, path in zip(blocks(table, plan), along, strict=True):
@@ -170,6 +193,9 @@ def represent(settled: Settled, plan: Plan, groupings: tuple[Grouping, ...]) -> 
         units=None,
         weights=_published_weights(table, plan, groupings[0].partition),
     )
+    muted = groupings[0].muted
+    if muted is not None:
+        published = published.mute(muted)
     return Masked(published, groupings, plan.k, averages, table, settled.withheld, settled.merged)
 
 
@@ -181,6 +207,26 @@ def _published_weights(table: Table, plan: Plan, groups: Partition) -> Matrix | 
     means = np.bincount(groups.labels, weights=table.weights) / groups.sizes
     short = np.array([float(f"{mean:.{WEIGHT_DIGITS}g}") for mean in means])
     return short[groups.labels]
+
+
+def _lasting(table: Table, plan: Plan, fresh: Grouping, history: History) -> Grouping:
+    """Group records so that groups last over the releases of a series."""
+    assert table.persons is not None
+    groups, visible = replace(history, past=history.within_window).groups_of(table.persons)
+    shown = covered(fresh.partition.labels, np.where(visible, groups, -1), plan.k, table.units)
+    return replace(fresh, muted=~shown, fresh_loss=published_loss(table, fresh.partition))
+
+
+def published_loss(table: Table, groups: Partition) -> float:
+    """Add up the squared distances between records and the values published for their groups."""
+    keys = [
+        attribute.represent(values, groups, table.weights, scale)
+        for attribute, values, scale in zip(
+            table.attributes, table.keys, table.embedding.columns, strict=True
+        )
+    ]
+    squares = ((table.embedding.x - table.embedding.embed(keys)) ** 2).sum(axis=1)
+    return float(squares.sum() if table.weights is None else (table.weights * squares).sum())
 
 
 class _Count:

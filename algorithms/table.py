@@ -36,11 +36,28 @@ class Codes:
         Whether values have an order.
     numbers : Matrix of shape (n,), optional
         The values themselves, if they are numbers; NaN where one is missing.
+    missing : int, optional
+        Number of the missing value, which is the last; None if no value is missing.
     """
 
     values: Integers
     ordered: bool = False
     numbers: Matrix | None = None
+    missing: int | None = None
+
+    def emptied(self, rows: Mask) -> "Codes":
+        """Make the values of some records missing.
+
+        Examples
+        --------
+        >>> Codes(np.array([0, 2, 1])).emptied(np.array([False, True, False])).values
+        array([0, 2, 1])
+        """
+        last = int(self.values.max()) + 1 if self.missing is None else self.missing
+        left, values = np.unique(np.where(rows, last, self.values), return_inverse=True)
+        numbers = None if self.numbers is None else np.where(rows, np.nan, self.numbers)
+        missing = left.size - 1 if left[-1] == last else None
+        return Codes(values.reshape(-1), self.ordered, numbers, missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +156,9 @@ class Table:
         that are published, which count into k.
     importance : tuple of float
         How much each key column weighs in distances; empty if all weigh alike.
+    muted : Mask of shape (n,), optional
+        The records whose confidential and other columns are empty, because they could be followed
+        from release to release; None if there are none.
 
     Raises
     ------
@@ -156,9 +176,10 @@ class Table:
     units: Integers | None = None
     weights: Matrix | None = None
     importance: tuple[float, ...] = ()
+    muted: Mask | None = None
 
     def __post_init__(self) -> None:
-        optional = (self.persons, self.units, self.weights)
+        optional = (self.persons, self.units, self.weights, self.muted)
         codes = [each.values for each in self.confidential.values()]
         codes += [each.values for each in self.other.values()]
         codes += [each.values for each in self.strata]
@@ -179,7 +200,7 @@ class Table:
             )
         if self.importance and len(self.importance) != len(self.keys):
             raise ContractError("a table must have one importance per key column")
-        for name in ("persons", "units", "weights"):
+        for name in ("persons", "units", "weights", "muted"):
             column = getattr(self, name)
             object.__setattr__(self, name, None if column is None else _read_only(column))
         object.__setattr__(self, "keys", tuple(map(_read_only, self.keys)))
@@ -199,9 +220,21 @@ class Table:
             strata=tuple(replace(each, values=each.values[rows]) for each in self.strata),
             units=None if self.units is None else self.units[rows],
             weights=None if self.weights is None else self.weights[rows],
+            muted=None if self.muted is None else self.muted[rows],
         )
         vars(taken)["embedding"] = self.embedding.take(rows)
         return taken
+
+    def mute(self, rows: Mask) -> "Table":
+        """Empty the confidential and other columns of some records."""
+        if not rows.any():
+            return self
+        return replace(
+            self,
+            confidential={name: each.emptied(rows) for name, each in self.confidential.items()},
+            other={name: each.emptied(rows) for name, each in self.other.items()},
+            muted=rows,
+        )
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -316,14 +349,13 @@ def combinations(columns: Sequence[Values]) -> Labels:
 
 def _taken(codes: Mapping[str, Codes], rows: Order) -> dict[str, Codes]:
     """Select rows, and number the values that are left: others must not count as values."""
-    return {
-        name: Codes(
-            np.unique(each.values[rows], return_inverse=True)[1].reshape(-1),
-            each.ordered,
-            None if each.numbers is None else each.numbers[rows],
-        )
-        for name, each in codes.items()
-    }
+    taken = {}
+    for name, each in codes.items():
+        left, values = np.unique(each.values[rows], return_inverse=True)
+        numbers = None if each.numbers is None else each.numbers[rows]
+        missing = left.size - 1 if each.missing is not None and each.missing in left else None
+        taken[name] = Codes(values.reshape(-1), each.ordered, numbers, missing)
+    return taken
 
 
 def _side_by_side(parts: Sequence[Matrix]) -> Matrix:

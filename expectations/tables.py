@@ -56,6 +56,10 @@ def arrow_of(table: Table, columns: ColumnsSection, names: Sequence[str] | None 
             written[stratum.name] = nodes.take(pa.array(stratum.values))
     if table.weights is not None and columns.weight is not None:
         written[columns.weight] = pa.array(table.weights)
+    if table.muted is not None:
+        shown = pa.array(np.arange(len(table)), mask=table.muted)
+        for name in (*table.confidential, *table.other):
+            written[name] = table.carried[name].take(shown)
     wanted = columns.public if names is None else names
     return pa.table({name: written.get(name, table.carried.get(name)) for name in wanted})
 
@@ -88,6 +92,7 @@ def read_codes(column: pa.ChunkedArray) -> Codes:
         codes.astype("int64"),
         ordered=is_numeric,
         numbers=to_floats(column) if is_numeric else None,
+        missing=int(codes.max()) if column.null_count else None,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from algorithms import evaluation
 from algorithms.comparison import Comparison
 from algorithms.evaluation import Evaluation
+from algorithms.history import History
 from algorithms.masked import Masked
 from expectations.request.spec import ReleaseSpec
 from tasks.stage import stage
@@ -15,7 +16,8 @@ def evaluate(
     masked: Masked,
     spec: ReleaseSpec,
     measures: Collection[str] | None = None,
+    history: History | None = None,
 ) -> Evaluation:
     """Compare the rounded values that would be published with the originals."""
-    files = Comparison(masked)
+    files = Comparison(masked, history)
     return evaluation.evaluate(files, measures, spec.evaluation.model_dump())

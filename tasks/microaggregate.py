@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from algorithms import masking
+from algorithms.history import History
 from algorithms.masked import Grouping
 from algorithms.masking import Plan
 from algorithms.table import Table
@@ -12,9 +13,14 @@ from tasks.stage import stage
 
 
 @stage(name="microaggregate")
-def microaggregate(table: Table, plan: Plan, paths: Sequence[Order | None]) -> tuple[Grouping, ...]:
+def microaggregate(
+    table: Table,
+    plan: Plan,
+    paths: Sequence[Order | None],
+    history: History | None = None,
+) -> tuple[Grouping, ...]:
     """Group the records of each block with the method of the plan."""
-    return masking.group(table, plan, paths, _report)
+    return masking.group(table, plan, paths, _report, history)
 
 
 def _report(_iterations: int, share: float) -> None:

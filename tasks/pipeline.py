@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from algorithms.evaluation import Evaluation
+from algorithms.history import History
 from algorithms.masked import Masked
 from algorithms.strata import Settled
 from algorithms.table import Table
@@ -29,7 +30,11 @@ def plainly(stage: Any, *arguments: Any) -> Any:
 
 
 def mask_and_measure(
-    table: Table, spec: ReleaseSpec, call: Call, measures: Collection[str] | None = None
+    table: Table,
+    spec: ReleaseSpec,
+    call: Call,
+    measures: Collection[str] | None = None,
+    history: History | None = None,
 ) -> tuple[Masked, Evaluation]:
     """Mask a table by its spec, and measure the result.
 
@@ -43,11 +48,13 @@ def mask_and_measure(
         How stages are called: `as_task` or `plainly`.
     measures : collection of str, optional
         Measures to compute; by default all that apply.
+    history : History, optional
+        The earlier releases of the series.
     """
     plan = spec.plan
     settled: Settled = call(standardise, table, plan)
     paths = call(order, settled.table, plan)
-    groupings = call(microaggregate, settled.table, plan, paths)
+    groupings = call(microaggregate, settled.table, plan, paths, history)
     masked: Masked = call(round_integers, settled, plan, groupings)
-    evaluation: Evaluation = call(evaluate, masked, spec, measures)
+    evaluation: Evaluation = call(evaluate, masked, spec, measures, history)
     return masked, evaluation

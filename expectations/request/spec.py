@@ -31,6 +31,7 @@ from expectations.request.sections.gate import MANDATORY, GateSection
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.sections.publication import PublicationSection, lies_within
 from expectations.request.sections.release import ReleaseSection
+from expectations.request.sections.series import SeriesSection
 from expectations.request.sections.source import SourceSection
 
 PERIOD_MARK = "{period}"
@@ -64,6 +65,9 @@ class ReleaseSpec(BaseModel):
     """The role of each column."""
     microaggregation: MicroaggregationSection
     """The method that groups the records, and the size of the groups."""
+    series: SeriesSection | None = None
+    """How the release is protected together with earlier ones; a spec without it compares them, and
+    only warns."""
     gate: GateSection = Field(default_factory=GateSection)
     """The conditions under which a release is published."""
     publication: PublicationSection
@@ -188,7 +192,11 @@ class ReleaseSpec(BaseModel):
     @property
     def plan(self) -> Plan:
         """The plan of the masking."""
-        return replace(self.microaggregation.plan, weight_published=self.columns.weight_published)
+        return replace(
+            self.microaggregation.plan,
+            weight_published=self.columns.weight_published,
+            cohorts=None if self.series is None else self.series.cohorts,
+        )
 
     @field_validator("source", mode="before")
     @classmethod

@@ -1,0 +1,1 @@
+"""Groups that last over the releases of a series."""
