@@ -161,7 +161,7 @@ class Table:
         from release to release; None if there are none.
     tokens : mapping of str to Integers
         For strata, confidential and other columns, a number for the value of each record that is
-        the same in every table of a series; without it, tables are held to number values alike.
+        the same in every table of a series; only tables that have it can be compared by values.
 
     Raises
     ------

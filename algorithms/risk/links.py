@@ -60,19 +60,17 @@ class Shown:
             for name, each in table.confidential.items()
             if each.numbers is not None
         }
-        known = {each.name: each.values for each in table.strata}
-        known |= {name: each.values for name, each in table.other.items()}
-        values = {name: each.values for name, each in table.confidential.items()}
+        known = [*(each.name for each in table.strata), *table.other]
 
-        def tokens(columns: dict[str, Integers]) -> Integers:
-            found = [table.tokens.get(name, column)[rows] for name, column in columns.items()]
-            return np.column_stack([*found, np.empty((rows.size, 0), dtype=np.int64)])
+        def tokens(names: Sequence[str]) -> Integers:
+            columns = [table.tokens[name][rows] for name in names]
+            return np.column_stack([*columns, np.empty((rows.size, 0), dtype=np.int64)])
 
         return cls(
             table.persons[rows],
             tokens(known),
-            tokens({name: column for name, column in values.items() if name not in numbers}),
-            tokens({name: column for name, column in values.items() if name in numbers}),
+            tokens([name for name in table.confidential if name not in numbers]),
+            tokens(list(numbers)),
             np.column_stack([*map(middle_ranks, numbers.values()), np.empty((rows.size, 0))]),
         )
 

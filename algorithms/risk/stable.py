@@ -93,8 +93,7 @@ class _Values:
 
 
 def _tokens(table: Table, names: Sequence[str]) -> Integers:
-    codes = {**table.confidential, **table.other}
-    return np.column_stack([table.tokens.get(name, codes[name].values) for name in names])
+    return np.column_stack([table.tokens[name] for name in names])
 
 
 def _shown(records: Records, stable: Sequence[str]) -> tuple[Integers, Labels]:
