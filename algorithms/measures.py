@@ -3,7 +3,19 @@
 from collections.abc import Mapping
 
 from algorithms.measure import Measure
-from algorithms.risk import classes, diversity, dld, interval, known, one_to_one
+from algorithms.risk import (
+    across,
+    classes,
+    differencing,
+    diversity,
+    dld,
+    interval,
+    known,
+    links,
+    one_to_one,
+    solving,
+    stable,
+)
 from algorithms.utility import certificate, il, labels, moments, presence, propensity, structure
 
 MEASURES: Mapping[str, Measure] = {
@@ -11,6 +23,7 @@ MEASURES: Mapping[str, Measure] = {
     for module in (
         il, certificate, labels, presence, moments, structure, propensity,
         classes, known, dld, interval, one_to_one, diversity,
+        across, differencing, stable, links, solving,
     )
     for measure in module.MEASURES
 }  # fmt: skip
