@@ -2,7 +2,9 @@
 
 import hashlib
 import shutil
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from tasks.store.register import Register
 from tasks.store.vault import SCHEMA, Header, Members, decode, encode
 from tasks.store.vault_key import Key, read_key
 from tasks.tokens import Numbers
+from tests import databases
 from tests.conftest import Request
 from tests.publishing import candidate, events
 from tests.vaults import (
@@ -478,6 +481,28 @@ def test_earlier_sources_that_are_gone_or_changed_are_named(two: Request) -> Non
     assert "leave out those of small 2026-Q1, which are gone" in recalled.warnings[0]
     write_period(two, Q1, panel(0, 31))
     assert "small 2026-Q1" in remembered(spec_of(two, Q3, **SERIES)).warnings[0]
+
+
+def test_queries_of_earlier_periods_are_read_again(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = request_of.folder / "registry.db"
+    monkeypatch.setenv("MICRORELEASE_DATABASE_REGISTRY", str(file))
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute(databases.CREATE)
+        for period in (Q1, Q2):
+            connection.execute(databases.insert(quarter=period))
+        databases.spec_of(request_of)
+        publish.fn(*made(request_of.load(release={"period": Q1})))
+        spec = request_of.load(release={"period": Q2}, series={})
+        recalled = remembered(spec)
+        assert recalled.warnings == ()
+        assert recalled.history is not None
+        (past,) = recalled.history.past
+        assert past.original is not None
+        assert len(past.original) == len(databases.ROWS)
+        connection.execute("UPDATE persons SET staff = 0 WHERE id = 1")
+        assert "small 2026-Q1, which are gone or have changed" in remembered(spec).warnings[0]
 
 
 # publishing
