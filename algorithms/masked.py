@@ -62,3 +62,9 @@ class Masked:
     original: Table
     withheld: Table | None = None
     merged: int = 0
+
+    @property
+    def muted(self) -> Mask | None:
+        """The records that must be muted; None if none must."""
+        muted = self.groupings[0].muted
+        return None if muted is None or not muted.any() else muted
