@@ -1,46 +1,57 @@
 """Muted records: what is checked of them before publication, and what anyone can check later."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 
 from algorithms.attributes import Number
 from algorithms.comparison import Released
-from algorithms.errors import ContractError
+from algorithms.errors import ContractError, IntegrityError
 from algorithms.evaluation import evaluate_released
 from algorithms.masked import Grouping, Masked
 from algorithms.strata import Settled
 from algorithms.table import Codes, Table
-from algorithms.types import Partition
+from algorithms.types import Mask, Partition
 from expectations.gate import Verdicts
+from expectations.manifest import Record
+from expectations.published.recomputed import recompute
+from expectations.published.verifier import silent_rows, verify
 from tasks.evaluate import evaluate
 from tasks.ingest import ingest
-from tasks.judge import judge
+from tasks.judge import Judgement, judge
+from tasks.publish import publish
 from tasks.round_integers import round_integers
 from tasks.validate import validate
 from tests.conftest import Request
+from tests.unit.test_published import rewrite
 
 MUTED = np.array([True, False, False, False, True, False, False])
 
 
-def masked_with(request_of: Request, muted: np.ndarray, **sections: Any) -> tuple[Masked, Any]:
-    """Mask the small table in one group, with some records muted."""
+def masked_with(
+    request_of: Request, muted: Mask, labels: Sequence[int] = (0, 0, 0, 1, 1, 1, 1), **sections: Any
+) -> tuple[Masked, Any]:
+    """Mask the small table in two groups, with some records muted."""
     spec = request_of.load(**sections)
     table, _ = validate.fn(ingest.fn(spec)[0], spec)
-    everyone = Partition(np.zeros(len(table), dtype=np.int64), k=3)
-    grouping = Grouping((0, 1), everyone, muted=muted)
+    k = spec.microaggregation.k
+    grouping = Grouping((0, 1), Partition(np.array(labels), k=k), muted=muted)
     return round_integers.fn(Settled(table), spec.plan, (grouping,)), spec
 
 
-def judged(masked: Masked, spec: Any) -> list[str]:
-    gate = spec.gate.model_copy(
-        update={"ceilings": spec.gate.ceilings.model_copy(update={"il": 1000.0})}
-    )
+def judgement_on(masked: Masked, spec: Any) -> Judgement:
     found = evaluate.fn(masked, spec)
-    verdicts = Verdicts(found, gate, spec.microaggregation.k, spec.columns)
-    return [finding.rule for finding in judge.fn(masked, verdicts, spec).findings]
+    verdicts = Verdicts(found, spec.gate, spec.microaggregation.k, spec.columns)
+    return judge.fn(masked, verdicts, spec)
+
+
+def judged(masked: Masked, spec: Any) -> list[str]:
+    return [finding.rule for finding in judgement_on(masked, spec).findings]
 
 
 def test_cells_of_muted_records_must_be_empty_and_all_others_unchanged(request_of: Request) -> None:
@@ -65,7 +76,8 @@ def test_a_table_may_be_muted_as_a_whole_or_not_at_all(request_of: Request) -> N
 
 def test_a_stratum_stays_as_it_is_in_muted_records(request_of: Request) -> None:
     columns = {"strata": ["zone"], "confidential": ["score"]}
-    masked, spec = masked_with(request_of, MUTED, columns=columns, microaggregation={"k": 2})
+    by_zone = (0, 1, 0, 1, 0, 1, 0)
+    masked, spec = masked_with(request_of, MUTED, by_zone, columns=columns)
     with pytest.raises(ContractError) as raised:
         judged(replace(masked, published=shuffled(masked.published, "zone")), spec)
     assert "'zone' must be unchanged" in str(raised.value)
@@ -88,6 +100,36 @@ def test_a_record_that_should_be_muted_and_is_not_is_never_published(request_of:
     with pytest.raises(ContractError) as raised:
         judged(replace(masked, published=published, groupings=(grouping,)), spec)
     assert "'zone' must be empty in muted records; 1 row breaks this" in str(raised.value)
+
+
+@pytest.fixture
+def folder(request_of: Request) -> Path:
+    """Publish the small table with two muted records."""
+    masked, spec = masked_with(request_of, MUTED, series={"window": 4})
+    approval = judgement_on(masked, spec).approval
+    return publish.fn(masked, approval, spec, Record.of(spec)).folder
+
+
+def test_the_verifier_counts_muted_rows(folder: Path) -> None:
+    verified = verify(folder)
+    assert verified.claims.muted == 2
+    assert recompute(verified)["one_value"] == verified.claims.measures["one_value"]
+    rewrite(folder, lambda package: package["microrelease"]["series"].update(muted=3))
+    with pytest.raises(IntegrityError, match="must be empty in 3 muted rows; they are in 2"):
+        verify(folder)
+
+
+def test_muted_rows_are_found_again_where_measures_are_recomputed(folder: Path) -> None:
+    rewrite(folder, lambda package: package["microrelease"]["series"].update(muted=0))
+    with pytest.raises(IntegrityError, match="l_distinct must be"):
+        recompute(verify(folder))
+
+
+def test_a_table_without_columns_to_mute_claims_what_it_likes(folder: Path) -> None:
+    verified = verify(folder)
+    roles = dict.fromkeys(verified.claims.roles, "quasi-identifier")
+    claims = replace(verified.claims, roles=roles)
+    assert pc.all(silent_rows(verified.table, claims)).as_py()
 
 
 def classes_with(values: list[int], muted: list[bool], other: bool = False) -> dict[str, float]:

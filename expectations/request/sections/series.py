@@ -8,10 +8,9 @@ from algorithms.errors import SpecError
 from algorithms.history import Links
 from algorithms.series.cohorts import Cohorts
 from expectations.request.faults import SLUG
-from expectations.request.fields import STRICT, PeriodName
+from expectations.request.fields import STRICT, PeriodName, Reason
 
 LASTING, NEW_EACH_PERIOD = "lasting", "new each period"
-Reason = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class StartSection(BaseModel):
