@@ -95,6 +95,7 @@ def release(
         resolved = guarded("resolve", resolve_spec)(spec, due())
         # ceilings that only this run gives are not reviewed, and could be as high as it likes
         resolved.file.spec.check_releasable()
+        resolved.spec.check_reason()
         absence = guarded("wait", wait_for_source)(resolved.spec, due())
         attempt = guarded("release", _attempt)(resolved, starter(started_by))
     except ReleaseError as error:

@@ -58,6 +58,12 @@ class ReleaseSection(BaseModel):
         return period
 
     @model_validator(mode="after")
+    def _only_revisions_have_reasons(self) -> Self:
+        if self.reason is not None and not self.revision:
+            raise SpecError("reason is about a revision; revision is 0: drop the reason")
+        return self
+
+    @model_validator(mode="after")
     def _has_a_period(self) -> Self:
         if self.period is None and self.every is None:
             raise SpecError(
