@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from algorithms.table import Table
-from algorithms.types import Mask, Matrix, Partition
+from algorithms.types import Labels, Mask, Matrix, Partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,3 +70,16 @@ class Masked:
         """The records that must be muted; None if none must."""
         muted = self.groupings[0].muted
         return None if muted is None or not muted.any() else muted
+
+    @property
+    def groups(self) -> Labels:
+        """Group of each record; its published combination if each column has its own groups."""
+        if len(self.groupings) > 1:
+            return self.published.classes
+        return self.groupings[0].partition.labels
+
+    @property
+    def visible(self) -> Mask:
+        """Whether the confidential and other columns of each record are published."""
+        muted = self.published.muted
+        return np.ones(len(self.published), dtype=bool) if muted is None else ~muted
