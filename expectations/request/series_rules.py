@@ -13,6 +13,9 @@ COMPARING = (
 )  # fmt: skip
 """Measures that follow persons from release to release."""
 
+PROMISED = ("candidates_min", "lone_changes")
+"""Measures that have a limit wherever groups last, whatever the gate says."""
+
 
 def series_faults(
     series: SeriesSection | None,

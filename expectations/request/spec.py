@@ -31,7 +31,7 @@ from expectations.request.sections.gate import GateSection
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.sections.publication import PublicationSection, lies_within
 from expectations.request.sections.release import ReleaseSection
-from expectations.request.sections.series import SeriesSection
+from expectations.request.sections.series import LASTING, SeriesSection
 from expectations.request.sections.source import SourceSection
 from expectations.request.series_rules import (
     ceilings_to_give,
@@ -214,6 +214,12 @@ class ReleaseSpec(BaseModel):
             ]
         if faults:
             raise SpecError("\n".join(faults))
+
+    @property
+    def follows_persons(self) -> bool:
+        """Whether persons can be followed from release to release."""
+        lasting = self.series is None or self.series.persons == LASTING
+        return bool(self.columns.identifiers) and lasting
 
     @property
     def plan(self) -> Plan:

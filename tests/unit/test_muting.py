@@ -46,7 +46,7 @@ def masked_with(
 
 def judgement_on(masked: Masked, spec: Any) -> Judgement:
     found = evaluate.fn(masked, spec)
-    verdicts = Verdicts(found, spec.gate, spec.microaggregation.k, spec.columns)
+    verdicts = Verdicts(found, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series)
     return judge.fn(masked, verdicts, spec)
 
 
