@@ -42,6 +42,7 @@ from tasks.judge import judge
 from tasks.pipeline import as_task, mask_and_measure
 from tasks.profile import profile
 from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
+from tasks.recall import recall
 from tasks.reporting.artefacts import progress
 from tasks.stage import guarded, reduced
 from tasks.store import predecessors, provenance
@@ -184,7 +185,9 @@ def _process(
         attempt = _warned(attempt.adding(input=facts), read)
         table, checked = validate(source, spec)
         attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
-        masked, evaluation = mask_and_measure(table, spec, as_task)
+        recalled = recall(source, table, spec)
+        attempt = _warned(attempt, recalled.warnings)
+        masked, evaluation = mask_and_measure(table, spec, as_task, history=recalled.history)
         found = (*masking_warnings(masked), *series_warnings(spec, evaluation))
         attempt = _warned(attempt, found)
         iterations = [each.iterations for each in masked.groupings if each.iterations is not None]
@@ -214,7 +217,9 @@ def _process(
             return Approved(attempt, "approved; a dry run publishes and records nothing")
 
         make_public = seal if hold else publish
-        result = make_public(masked, judgement.approval, spec, attempt.timed(), attempt.profile)
+        result = make_public(
+            masked, judgement.approval, spec, attempt.timed(), attempt.profile, recalled
+        )
     except Exception as error:
         return stopped(attempt, reduced("release", error))
     if isinstance(result, Candidate):

@@ -7,7 +7,7 @@ from expectations.manifest import Manifest
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.sections.series import COHORTS, FRESH, NEW_EACH_PERIOD
 from expectations.request.spec import ReleaseSpec
-from tasks.store.register import PUBLISHED, Register
+from tasks.store.register import Register
 
 ROLES = (
     "identifiers", "unit", "dropped", "strata", "quasi_identifiers", "weight", "confidential",
@@ -19,9 +19,9 @@ ROLES = (
 def published(register: Register, dataset: str) -> list[Manifest]:
     """Read the manifests of all published releases of a dataset, in the order of publication."""
     return [
-        register.manifest(attempt)
-        for attempt, entries in register.chain().attempts.items()
-        if entries[-1].event == PUBLISHED and entries[-1].dataset == dataset
+        register.manifest(entry.attempt)
+        for entry in register.chain().published
+        if entry.dataset == dataset
     ]
 
 
