@@ -57,7 +57,9 @@ def made(spec: ReleaseSpec) -> Made:
     checked, _ = validate.fn(source, spec)
     recalled = recall.fn(source, checked, spec)
     masked, evaluation = mask_and_measure(checked, spec, plainly, history=recalled.history)
-    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
+    verdicts = Verdicts(
+        evaluation, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series
+    )
     approval = judge.fn(masked, verdicts, spec).approval
     record = Record.of(spec, started_by="Ana", input=facts, warnings=recalled.warnings)
     return masked, approval, spec, record, None, recalled
