@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from algorithms.errors import ReleaseError
-from flows.cli import display, documents, drafting, evidence, operation, reference, releases
+from flows.cli import (
+    display,
+    documents,
+    drafting,
+    evidence,
+    operation,
+    reference,
+    releases,
+    retention,
+)
 from flows.cli.command import Command, argument, command
 from flows.cli.paths import remember
 
@@ -50,6 +59,7 @@ COMMANDS = (
     evidence.audit,
     evidence.register,
     releases.approve,
+    retention.forget,
     operation.up,
     operation.status,
     operation.deploy,
