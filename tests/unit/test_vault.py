@@ -553,11 +553,26 @@ def test_vault_files_of_a_crash_are_removed_and_other_files_are_not(two: Request
     }
 
 
-def test_a_release_that_appears_again_keeps_the_chain_of_vault_files(two: Request) -> None:
-    shutil.rmtree(two.public / "small" / Q2)
-    assert not release(two, Q2).unchanged
+def test_a_release_whose_folder_was_lost_appears_again_with_its_vault_file(two: Request) -> None:
+    shutil.rmtree(two.public / "small" / Q1)
+    before = sorted(two.register.glob("vault/small/*"))
+    assert not release(two, Q1).unchanged
     assert events(two) == ["publishing", "published"] * 3
-    assert audit(two.register).faults == []
+    assert sorted(two.register.glob("vault/small/*")) == before
+    assert audit(two.register).faults == audit(two.register).incomplete == []
     history = remembered(spec_of(two, Q3)).history
     assert history is not None
-    assert [past.edition for past in history.past] == [Q1, Q2, Q2]
+    assert [past.edition for past in history.past] == [Q1, Q2]
+    # also by way of a candidate
+    shutil.rmtree(two.public / "small" / Q1)
+    held = seal_period(two, Q1)
+    decide.fn(two.register, held.attempt, Decision(True, "Bea"))
+    assert sorted(two.register.glob("vault/small/*")) == before
+    assert audit(two.register).faults == []
+
+
+def test_a_release_whose_folder_was_lost_cannot_appear_with_other_data(two: Request) -> None:
+    shutil.rmtree(two.public / "small" / Q1)
+    write_period(two, Q1, panel(0, 30), 9)
+    with pytest.raises(RefusedError, match=r"its folder is gone, and this release has other data"):
+        release(two, Q1)
