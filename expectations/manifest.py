@@ -106,6 +106,8 @@ class EvaluationFacts(BaseModel):
     sizes: dict[int, int]
     notes: dict[str, str] = Field(default_factory=dict)
     columns: tuple[dict[str, float], ...] = ()
+    compared: tuple[str, ...] | None = None
+    """The earlier releases with which the table was compared."""
 
 
 class FindingFacts(BaseModel):

@@ -9,7 +9,12 @@ from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
 from algorithms.errors import RejectedError, ReleaseError
-from expectations.data_warnings import masking_warnings, source_warnings, table_warnings
+from expectations.data_warnings import (
+    masking_warnings,
+    series_warnings,
+    source_warnings,
+    table_warnings,
+)
 from expectations.gate import Verdicts
 from expectations.manifest import Record
 from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
@@ -42,6 +47,7 @@ from tasks.reporting.artefacts import progress
 from tasks.stage import guarded, reduced
 from tasks.store import provenance
 from tasks.store.ownership import check_owner
+from tasks.store.predecessors import compare_with_earlier
 from tasks.store.public_folder import check_places
 from tasks.store.register import BLOCKED, FAILED, Register, now
 from tasks.validate import validate
@@ -96,6 +102,7 @@ def release(
         resolved = guarded("resolve", resolve_spec)(spec, due())
         # ceilings that only this run gives are not reviewed, and could be as high as it likes
         resolved.file.spec.check_releasable()
+        resolved.spec.check_reason()
         absence = guarded("wait", wait_for_source)(resolved.spec, due())
         attempt = guarded("release", _attempt)(resolved, starter(started_by))
     except ReleaseError as error:
@@ -140,6 +147,7 @@ def _release(
             check_present(absence)
             spec.check_repeatable()
             check_places(spec.publication)
+            attempt = _warned(attempt, compare_with_earlier(spec))
             if dry_run:
                 return _process(attempt, spec, dry_run=True)
             if candidate or spec.gate.review is not None:
@@ -174,7 +182,8 @@ def _process(
         recalled = recall(source, table, spec)
         attempt = _warned(attempt, recalled.warnings)
         masked, evaluation = mask_and_measure(table, spec, as_task, history=recalled.history)
-        attempt = _warned(attempt, masking_warnings(masked))
+        found = (*masking_warnings(masked), *series_warnings(spec, evaluation))
+        attempt = _warned(attempt, found)
         iterations = [each.iterations for each in masked.groupings if each.iterations is not None]
         if iterations:
             each_column = spec.microaggregation.each_column
@@ -182,7 +191,12 @@ def _process(
         get_run_logger().info("%s", evaluation)
 
         verdicts = Verdicts(
-            evaluation, spec.gate, spec.microaggregation.k, spec.columns, spec.microaggregation
+            evaluation,
+            spec.gate,
+            spec.microaggregation.k,
+            spec.columns,
+            spec.microaggregation,
+            spec.series,
         )
         findings = [asdict(finding) for finding in checked]
         attempt = replace(attempt, verdicts=verdicts).adding(

@@ -250,13 +250,15 @@ def _check_approved(masked: Masked, approval: Approval, spec: ReleaseSpec) -> No
     if digest_of(frame_of(arrow_of(masked.published, spec.columns))) != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
     judged = approval.verdicts
-    if (judged.gate, judged.k, judged.columns) != (
+    if (judged.gate, judged.k, judged.columns, judged.series) != (
         spec.gate,
         spec.microaggregation.k,
         spec.columns,
+        spec.series,
     ):
         raise ContractError(
-            "an approval must be for the gate, the k and the columns of the spec; got another"
+            "an approval must be for the gate, the k, the columns and the series of the spec; got "
+            "another"
         )
 
 

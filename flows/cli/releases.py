@@ -90,6 +90,7 @@ def run(
     """
     resolved = resolved_spec(spec, period)
     resolved.check_releasable()
+    resolved.check_reason()
     if not as_json:
         display.warnings(resolved.warnings)
     with (

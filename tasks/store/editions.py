@@ -7,7 +7,6 @@ from algorithms.errors import IntegrityError, RefusedError
 from expectations.manifest import Manifest, ReleaseFacts, VaultFacts
 from expectations.published.verifier import CSV
 from expectations.request.sections.release import ReleaseSection
-from expectations.request.sections.series import LASTING
 from expectations.request.spec import ReleaseSpec
 from tasks.store import vault
 from tasks.store.disk import Folder
@@ -79,10 +78,9 @@ class Edition:
 
 def population_of(spec: ReleaseSpec) -> str | None:
     """Name the persons of a spec; None if they cannot be followed from release to release."""
-    series = spec.series
-    if not spec.columns.identifiers or (series is not None and series.persons != LASTING):
+    if not spec.follows_persons:
         return None
-    return (series.population if series is not None else None) or spec.release.name
+    return (spec.series.population if spec.series else None) or spec.release.name
 
 
 def published_editions(register: Register) -> list[Edition]:
