@@ -178,6 +178,20 @@ def units_per_group(labels: Labels, units: Labels) -> Labels:
     return np.bincount(group[first])
 
 
+def numbered(labels: Labels) -> Labels:
+    """Give groups numbers from 0 without gaps, in the order of their first records.
+
+    Examples
+    --------
+    >>> numbered(np.array([7, 2, 7]))
+    array([0, 1, 0])
+    """
+    _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[numbers.reshape(-1)]
+
+
 def _read_only(values: Labels) -> Labels:
     own = values.copy()
     own.flags.writeable = False

@@ -16,7 +16,7 @@ from algorithms.rounding.grid import Grid
 from algorithms.search.neighbours import neighbours
 from algorithms.search.opposites import cut_all_opposites
 from algorithms.search.pool import centroids_of
-from algorithms.types import Labels, Matrix, Watch
+from algorithms.types import Labels, Matrix, Watch, numbered
 
 HOT, COLD = 0.15, 0.005
 """Temperatures at the start and at the end, in units of what a group loses on average."""
@@ -89,7 +89,7 @@ def search(
             if rest.size:
                 found[rest] = n + search(
                     x[rest],
-                    _numbered(start[rest]),
+                    numbered(start[rest]),
                     k,
                     grid,
                     iterations=iterations,
@@ -98,7 +98,7 @@ def search(
                     watch=watch,
                     units=units[rest],
                 )
-            return _better(x, _numbered(found), labels, grid)
+            return _better(x, numbered(found), labels, grid)
     near = neighbours(x, min(max(10, 3 * k // 2), n - 1))
     groups = _descend(x, near, start, k, grid, seed, units)
     count = np.count_nonzero(groups.sizes)
@@ -123,7 +123,7 @@ def search(
         rounds = slice_length if iterations is None else min(slice_length, iterations - done)
         anneal(groups, rounds, average * HOT * (COLD / HOT) ** share)
         done += rounds
-    return _better(x, _numbered(best), labels, grid)
+    return _better(x, numbered(best), labels, grid)
 
 
 def default_iterations(n: int, k: int) -> int:
@@ -173,7 +173,7 @@ def _split(x: Matrix, labels: Labels, k: int) -> Labels:
         return labels
     split = labels.copy()
     split[large] = len(x) + split_large(x[large], labels[large], k, _pairs)
-    return _numbered(split)
+    return numbered(split)
 
 
 def _pairs(x: Matrix, k: int) -> Labels:
@@ -198,7 +198,7 @@ def _descend(
     """
     best = _descended(groups_of(x, near, labels, k, grid, seed, units))
     for _ in range(RECUTS if len(x) <= RECUT_ROWS and units is None else 0):
-        cut = recut(x, _numbered(best.labels), k, grid)
+        cut = recut(x, numbered(best.labels), k, grid)
         groups = _descended(groups_of(x, near, cut, k, grid, seed))
         before, after = best.costs.sum(), groups.costs.sum()
         if after < before:
@@ -212,12 +212,3 @@ def _descended(groups: Groups) -> Groups:
     descend_everywhere(groups)
     dissolve_everywhere(groups)
     return groups
-
-
-def _numbered(labels: Labels) -> Labels:
-    """Give groups numbers from 0 without gaps, in the order of their first records."""
-    _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    numbered: Labels = rank[numbers]
-    return numbered

@@ -11,7 +11,7 @@ from algorithms.series.annealing import anneal
 from algorithms.series.keeping import blocks_of_last_groups, merge_lone
 from algorithms.series.moves import descend, restructure
 from algorithms.series.state import NEIGHBOURS, PRICE, SMALLEST_GAIN, Situation, State, state_of
-from algorithms.types import Labels, Mask, Matrix, Watch
+from algorithms.types import Labels, Mask, Matrix, Watch, numbered
 
 HIGHEST, RUNG, RUNGS = 64.0, 0.5**0.5, 32
 """Prices of exposure are tried from the highest downwards, in units of what MDAV loses per record,
@@ -144,8 +144,9 @@ def lasting_groups(
     """
     search = _Search(facts, fresh, loss, most, watch)
     search.lower_the_price()
-    search.anneal()
-    search.lower_the_price_at_the_end()
+    if most > 0.0:
+        search.anneal()
+        search.lower_the_price_at_the_end()
     return search.best
 
 
@@ -236,4 +237,4 @@ class _Search:
 def _settled(state: State) -> tuple[Labels, Mask]:
     """Give the groups without gaps in their numbers, and which records are visible."""
     merge_lone(state)
-    return np.unique_inverse(state.labels)[1], state.shown.copy()
+    return numbered(state.labels), state.shown.copy()

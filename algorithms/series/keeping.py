@@ -5,7 +5,7 @@ import numpy as np
 from algorithms.jit import kernel
 from algorithms.series.moves import copy_members, merge, merge_squares
 from algorithms.series.state import Situation, State, lone_changes, state_of
-from algorithms.types import Labels, Mask, Matrix, units_per_group
+from algorithms.types import Labels, Mask, Matrix, numbered, units_per_group
 
 
 def kept_groups(facts: Situation, kept: Labels) -> tuple[Labels, Mask]:
@@ -31,7 +31,7 @@ def kept_groups(facts: Situation, kept: Labels) -> tuple[Labels, Mask]:
     everyone = np.zeros(len(kept), dtype=np.int64)
     state = state_of(facts, _completed(facts, np.where(kept < 0, -1, kept), everyone))
     merge_lone(state)
-    return np.unique_inverse(state.labels)[1], state.shown.copy()
+    return numbered(state.labels), state.shown.copy()
 
 
 def blocks_of_last_groups(facts: Situation, fresh: Labels) -> Labels:
@@ -62,7 +62,7 @@ def _completed(facts: Situation, groups: Labels, fresh: Labels) -> Labels:
             labels[rows] = labels.size + fresh[rows]
         else:
             _join_nearest(facts.x, labels, rows)
-    return np.unique_inverse(labels)[1]
+    return numbered(labels)
 
 
 def _within_blocks(groups: Labels, blocks: Labels) -> Labels:
@@ -70,7 +70,9 @@ def _within_blocks(groups: Labels, blocks: Labels) -> Labels:
     labels = np.full(groups.size, -1)
     grouped = groups >= 0
     pairs = np.column_stack([blocks[grouped], groups[grouped]])
-    labels[grouped] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    numbers = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    # numbers of earlier groups must not matter
+    labels[grouped] = numbered(numbers)
     return labels
 
 
