@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 REGIONS = ("Centre", "Coast", "East", "Islands", "Lakes", "North", "South", "West")
 SECTORS = (
@@ -32,8 +33,10 @@ RATINGS = ("A", "B", "C", "D")
 UNSTATED = 0.02
 """Share of enterprises that do not state their exports."""
 
-LEAVING = 0.03
-"""Share of enterprises that close within a quarter; the same number opens."""
+LEAVING = 0.05
+"""Share of enterprises that close or leave the sample within a quarter; as many others enter."""
+ABSENT = 0.02
+"""Share of enterprises that do not answer in a quarter, and return in the next one."""
 
 
 @dataclass
@@ -54,25 +57,42 @@ class _Enterprises:
     research_share: Reals
 
 
-def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | Integers]]:
+def survey(
+    rows: int,
+    quarters: int,
+    seed: int,
+    *,
+    leaving: float = LEAVING,
+    absent: float = ABSENT,
+    drift: float = 1.0,
+) -> Iterator[dict[str, Reals | Integers]]:
     """Draw one table per quarter.
 
     Sizes have a lognormal body and a Pareto tail. All other columns depend on the size, the sector
     and the habits of an enterprise, so that attributes are correlated and heavy-tailed. Between
-    quarters, enterprises grow or shrink a little; a few close and others open.
+    quarters, enterprises grow or shrink a little; a few leave and others enter, and some do not
+    answer once.
 
     Parameters
     ----------
     rows : int
-        Number of enterprises in each quarter.
+        Number of enterprises in the sample. All of them answer in the first quarter, which depends
+        on the seed only.
     quarters : int
         Number of tables to draw.
     seed : int
         The same seed gives the same tables.
+    leaving : float
+        Share of enterprises that leave within a quarter; as many others enter.
+    absent : float
+        Share of enterprises that do not answer in a quarter, and return in the next one.
+    drift : float
+        How much enterprises change between quarters, as a multiple of what is usual; about 10 makes
+        a panel in which hardly anyone keeps its neighbours.
 
     Yields
     ------
-    dict of str to array of shape (rows,)
+    dict of str to array of shape (n,)
         Columns by name; ``region``, ``sector``, ``size_class``, ``digital`` and ``credit_rating``
         as positions in ``REGIONS``, ``BRANCHES``, ``SIZE_CLASSES``, ``DIGITAL`` and ``RATINGS``.
         -1 stands for an enterprise that has no rating, or does not state its exports.
@@ -86,11 +106,17 @@ def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | In
     rng = np.random.default_rng(seed)
     # traits have a generator of their own, so that figures do not depend on them
     traits = np.random.default_rng([seed, 1])
+    # and absences another, so that neither depends on who answers
+    answers = np.random.default_rng([seed, 2])
     enterprises = _found(rng, traits, np.arange(rows))
+    present = np.ones(rows, dtype=bool)
     for quarter in range(quarters):
         if quarter:
-            _age(rng, traits, enterprises, first_new=rows * quarter)
-        yield _report(rng, traits, enterprises)
+            joined = _age(rng, traits, enterprises, rows * quarter, leaving, drift)
+            # one that was absent returns, and one that enters answers
+            present = ~(present & ~joined & (answers.random(rows) < absent))
+        reported = _report(rng, traits, enterprises)
+        yield {name: values[present] for name, values in reported.items()}
 
 
 def _found(rng: np.random.Generator, traits: np.random.Generator, number: Integers) -> _Enterprises:
@@ -123,16 +149,20 @@ def _age(
     traits: np.random.Generator,
     enterprises: _Enterprises,
     first_new: int,
-) -> None:
+    leaving: float,
+    drift: float,
+) -> Mask:
+    """Move enterprises on by a quarter, and mark the places of those that have entered."""
     n = len(enterprises.number)
-    leaving = np.flatnonzero(rng.random(n) < LEAVING)
-    joining = _found(rng, traits, first_new + np.arange(len(leaving)))
+    left = rng.random(n) < leaving
+    joining = _found(rng, traits, first_new + np.arange(left.sum()))
     joining.size -= 0.7  # a new enterprise is small
     for name, values in vars(joining).items():
-        getattr(enterprises, name)[leaving] = values
-    enterprises.size += rng.normal(0.002, 0.04, n)
-    enterprises.productivity += rng.normal(0.0, 0.03, n)
-    enterprises.pay += rng.normal(0.004, 0.01, n)
+        getattr(enterprises, name)[left] = values
+    enterprises.size += rng.normal(0.002, 0.04 * drift, n)
+    enterprises.productivity += rng.normal(0.0, 0.03 * drift, n)
+    enterprises.pay += rng.normal(0.004, 0.01 * drift, n)
+    return left
 
 
 def _report(
