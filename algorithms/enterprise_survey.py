@@ -39,6 +39,10 @@ ABSENT = 0.02
 """Share of enterprises that do not answer in a quarter, and return in the next one."""
 
 
+MOVED = ("size", "productivity", "pay", "intensity", "export_share", "research_share")
+"""Properties that enterprises exchange if they change altogether."""
+
+
 @dataclass
 class _Enterprises:
     """Properties that enterprises keep from quarter to quarter, as logarithms of their figures."""
@@ -64,7 +68,7 @@ def survey(
     *,
     leaving: float = LEAVING,
     absent: float = ABSENT,
-    drift: float = 1.0,
+    moving: float = 0.0,
 ) -> Iterator[dict[str, Reals | Integers]]:
     """Draw one table per quarter.
 
@@ -86,9 +90,9 @@ def survey(
         Share of enterprises that leave within a quarter; as many others enter.
     absent : float
         Share of enterprises that do not answer in a quarter, and return in the next one.
-    drift : float
-        How much enterprises change between quarters, as a multiple of what is usual; about 10 makes
-        a panel in which hardly anyone keeps its neighbours.
+    moving : float
+        Share of enterprises that change altogether within a quarter: each takes the size and the
+        habits of another one. 0.5 makes a panel in which hardly anyone keeps its neighbours.
 
     Yields
     ------
@@ -106,13 +110,14 @@ def survey(
     rng = np.random.default_rng(seed)
     # traits have a generator of their own, so that figures do not depend on them
     traits = np.random.default_rng([seed, 1])
-    # and absences another, so that neither depends on who answers
-    answers = np.random.default_rng([seed, 2])
+    # and so have absences and moves
+    answers, moves = (np.random.default_rng([seed, stream]) for stream in (2, 3))
     enterprises = _found(rng, traits, np.arange(rows))
     present = np.ones(rows, dtype=bool)
     for quarter in range(quarters):
         if quarter:
-            joined = _age(rng, traits, enterprises, rows * quarter, leaving, drift)
+            joined = _age(rng, traits, enterprises, rows * quarter, leaving)
+            _move(moves, enterprises, moving)
             # one that was absent returns, and one that enters answers
             present = ~(present & ~joined & (answers.random(rows) < absent))
         reported = _report(rng, traits, enterprises)
@@ -150,7 +155,6 @@ def _age(
     enterprises: _Enterprises,
     first_new: int,
     leaving: float,
-    drift: float,
 ) -> Mask:
     """Move enterprises on by a quarter, and mark the places of those that have entered."""
     n = len(enterprises.number)
@@ -159,10 +163,19 @@ def _age(
     joining.size -= 0.7  # a new enterprise is small
     for name, values in vars(joining).items():
         getattr(enterprises, name)[left] = values
-    enterprises.size += rng.normal(0.002, 0.04 * drift, n)
-    enterprises.productivity += rng.normal(0.0, 0.03 * drift, n)
-    enterprises.pay += rng.normal(0.004, 0.01 * drift, n)
+    enterprises.size += rng.normal(0.002, 0.04, n)
+    enterprises.productivity += rng.normal(0.0, 0.03, n)
+    enterprises.pay += rng.normal(0.004, 0.01, n)
     return left
+
+
+def _move(moves: np.random.Generator, enterprises: _Enterprises, moving: float) -> None:
+    """Let some enterprises exchange everything that their figures depend on."""
+    movers = np.flatnonzero(moves.random(len(enterprises.number)) < moving)
+    others = moves.permutation(movers)
+    for name in MOVED:
+        values = getattr(enterprises, name)
+        values[movers] = values[others]
 
 
 def _report(

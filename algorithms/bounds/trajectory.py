@@ -11,7 +11,7 @@ from algorithms.table import Table, combinations
 from algorithms.types import Integers, Labels, Matrix
 
 ROUNDS = 400
-"""Steps of the ascent for the largest of the bounds."""
+"""Steps of the ascent for the largest bound of each length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +98,8 @@ def trajectory_bounds(
     person. The others have no nearer neighbours without it, so that the costs of their nearest
     neighbours stay lower bounds.
 
-    The bounds are those of nearest neighbours; the largest is improved by sharing the cost of
-    pairs, see `weighted_bound`.
+    The bounds are those of nearest neighbours; the largest of each length is improved by sharing
+    the cost of pairs, see `weighted_bound`.
 
     Examples
     --------
@@ -113,17 +113,28 @@ def trajectory_bounds(
     >>> both.persons, round(both.ratio, 2), both.least_muted(1.25), both.least_muted(1.0)
     (4, 1.5, 1, 2)
     """
-    most = len(tables) if window is None else window
-    found = []
-    for first in range(len(tables)):
-        for last in range(first, min(first + most, len(tables))):
-            part = slice(first, last + 1)
-            blocks = list(_blocks(tables[part], losses[part], k))
-            found.append((_stretch(first, last, blocks, k), blocks))
-    found.sort(key=lambda pair: pair[0].ratio, reverse=True)
-    (largest, blocks), *others = found
-    ratio = sum(weighted_bound(x, k, rounds=ROUNDS) for x in blocks)
-    return replace(largest, ratio=ratio), *(stretch for stretch, _ in others)
+    most = min(len(tables), window or len(tables))
+    found = [
+        stretch
+        for releases in range(1, most + 1)
+        for stretch in _of_length(tables, losses, k, releases)
+    ]
+    return tuple(sorted(found, key=lambda stretch: stretch.ratio, reverse=True))
+
+
+def _of_length(
+    tables: Sequence[Table], losses: Sequence[float], k: int, releases: int
+) -> list[Stretch]:
+    """Prove bounds for all stretches of one length, and improve the largest ratio."""
+    parts = [slice(first, first + releases) for first in range(len(tables) - releases + 1)]
+    blocks = [list(_blocks(tables[part], losses[part], k)) for part in parts]
+    found = [
+        _stretch(part.start, part.stop - 1, own, k) for part, own in zip(parts, blocks, strict=True)
+    ]
+    largest = max(range(len(found)), key=lambda each: found[each].ratio)
+    ratio = sum(weighted_bound(x, k, rounds=ROUNDS) for x in blocks[largest])
+    found[largest] = replace(found[largest], ratio=ratio)
+    return found
 
 
 def _stretch(first: int, last: int, blocks: Sequence[Matrix], k: int) -> Stretch:

@@ -297,7 +297,7 @@ def test_enterprises_enter_leave_and_return_after_an_absence() -> None:
 
 def test_the_first_quarter_does_not_depend_on_what_follows() -> None:
     plain = next(survey(rows=200, quarters=1, seed=3))
-    moving = next(survey(rows=200, quarters=2, seed=3, leaving=0.5, absent=0.5, drift=9.0))
+    moving = next(survey(rows=200, quarters=2, seed=3, leaving=0.5, absent=0.5, moving=0.5))
     assert all(np.array_equal(plain[name], moving[name]) for name in plain)
 
 
@@ -309,13 +309,13 @@ def test_those_who_answer_do_not_depend_on_those_who_are_absent() -> None:
     assert all(np.array_equal(all_there[n][at], some_there[n][here]) for n in all_there)
 
 
-def test_more_drift_moves_enterprises_away_from_their_neighbours() -> None:
-    def kept(drift: float) -> float:
-        first, *_, last = survey(rows=500, quarters=4, seed=1, leaving=0.0, absent=0.0, drift=drift)
-        pair = np.log(first["turnover"]), np.log(last["turnover"])
-        return float(np.corrcoef(*pair)[0, 1])
+def test_moving_enterprises_exchange_their_figures() -> None:
+    def kept(moving: float) -> float:
+        quarters = survey(rows=500, quarters=4, seed=1, leaving=0.0, absent=0.0, moving=moving)
+        first, *_, last = (np.log(quarter["turnover"]) for quarter in quarters)
+        return float(np.corrcoef(first, last)[0, 1])
 
-    assert kept(1.0) > 0.98 > 0.85 > kept(10.0)
+    assert kept(0.0) > 0.98 > 0.3 > kept(0.5)
 
 
 def test_the_survey_is_correlated_and_heavy_tailed() -> None:
