@@ -67,7 +67,8 @@ class Past:
         if not self.persons.size:
             return np.full(len(persons), ABSENT)
         order = np.argsort(self.persons)
-        at = np.searchsorted(self.persons, persons, sorter=order)
+        # sorting first keeps the search within the cache, which a sorter would leave
+        at = np.searchsorted(self.persons[order], persons)
         found = order[np.minimum(at, len(order) - 1)]
         return np.where(self.persons[found] == persons, found, ABSENT)
 

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from algorithms.table import Table
-from algorithms.types import Mask, Matrix, Partition
+from algorithms.types import Labels, Mask, Matrix, Partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,3 +64,16 @@ class Masked:
     original: Table
     withheld: Table | None = None
     merged: int = 0
+
+    @property
+    def groups(self) -> Labels:
+        """Group of each record; its published combination if each column has its own groups."""
+        if len(self.groupings) > 1:
+            return self.published.classes
+        return self.groupings[0].partition.labels
+
+    @property
+    def visible(self) -> Mask:
+        """Whether the confidential and other columns of each record are published."""
+        muted = self.published.muted
+        return np.ones(len(self.published), dtype=bool) if muted is None else ~muted

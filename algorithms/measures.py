@@ -3,14 +3,23 @@
 from collections.abc import Mapping
 
 from algorithms.measure import Measure
-from algorithms.risk import classes, diversity, dld, interval, known, one_to_one
+from algorithms.risk import (
+    across,
+    classes,
+    differencing,
+    diversity,
+    dld,
+    interval,
+    known,
+    one_to_one,
+)
 from algorithms.utility import certificate, il, labels, moments, presence, propensity, structure
 
 MEASURES: Mapping[str, Measure] = {
     measure.name: measure
     for module in (
         il, certificate, labels, presence, moments, structure, propensity,
-        classes, known, dld, interval, one_to_one, diversity,
+        classes, known, dld, interval, one_to_one, diversity, across, differencing,
     )
     for measure in module.MEASURES
 }  # fmt: skip

@@ -19,6 +19,10 @@ PAPERS: Mapping[str, str] = {
         'Das and Borah, "A density-based micro aggregation technique for privacy-preserving data '
         'mining", Int. J. Res. Eng. Technol. 2, special issue 2 (2013).'
     ),
+    "DDS79": (
+        'Denning, Denning and Schwartz, "The tracker: a threat to statistical database security", '
+        "ACM Trans. Database Syst. 4 (1979) 76-96, doi:10.1145/320064.320069."
+    ),
     "DM02": (
         'Domingo-Ferrer and Mateo-Sanz, "Practical data-oriented microaggregation for statistical'
         ' disclosure control", IEEE Trans. Knowl. Data Eng. 14 (2002) 189-201, '
@@ -32,6 +36,10 @@ PAPERS: Mapping[str, str] = {
     "DMT01": (
         'Domingo-Ferrer, Mateo-Sanz and Torra, "Comparing SDC methods for microdata on the basis '
         'of information loss and disclosure risk", Pre-proceedings of ETK-NTTS (2001) 807-826.'
+    ),
+    "DN03": (
+        'Dinur and Nissim, "Revealing information while preserving privacy", Proc. 22nd ACM Symp. '
+        "Principles of Database Systems (2003) 202-210, doi:10.1145/773153.773173."
     ),
     "DSS08": (
         'Domingo-Ferrer, Sebe and Solanas, "A polynomial-time approximation to optimal '
@@ -49,6 +57,15 @@ PAPERS: Mapping[str, str] = {
         'Domingo-Ferrer and Torra, "Ordinal, continuous and heterogeneous k-anonymity through '
         'microaggregation", Data Min. Knowl. Discov. 11 (2005) 195-212, '
         "doi:10.1007/s10618-005-0007-5."
+    ),
+    "FWFP08": (
+        'Fung, Wang, Fu and Pei, "Anonymity for continuous data publishing", Proc. 11th Int. '
+        "Conf. Extending Database Technology (2008) 264-275, doi:10.1145/1353343.1353378."
+    ),
+    "GKS08": (
+        'Ganta, Kasiviswanathan and Smith, "Composition attacks and auxiliary information in data '
+        'privacy", Proc. 14th ACM Int. Conf. Knowledge Discovery and Data Mining (2008) 265-273, '
+        "doi:10.1145/1401890.1401926."
     ),
     "GOW71": (
         'Gower, "A general coefficient of similarity and some of its properties", Biometrics 27 '
@@ -139,6 +156,11 @@ PAPERS: Mapping[str, str] = {
     "WRK09": (
         'Woo, Reiter, Oganian and Karr, "Global measures of data utility for microdata masked for'
         ' disclosure limitation", J. Privacy Confid. 1 (2009) 111-124.'
+    ),
+    "XT07": (
+        'Xiao and Tao, "m-invariance: towards privacy preserving re-publication of dynamic '
+        'datasets", Proc. ACM SIGMOD Int. Conf. Management of Data (2007) 689-700, '
+        "doi:10.1145/1247480.1247556."
     ),
     "YWC02": (
         'Yancey, Winkler and Creecy, "Disclosure risk assessment in perturbative microdata '

@@ -122,6 +122,17 @@ def mean_difference(files: Comparison) -> float | None:
     return float(np.abs(changes).mean() / np.sqrt(2.0))
 
 
+def loss_over_fresh(files: Comparison) -> float | None:
+    """Divide the loss by that of fresh groups of MDAV; None if these were not formed."""
+    fresh = files.masked.groupings[0].fresh_loss
+    if fresh is None:
+        return None
+    own = sum_of_squares(files.before - files.after, files.original.weights)
+    if fresh == 0.0:
+        return 1.0 if own == 0.0 else float("inf")
+    return own / fresh
+
+
 MEASURES = (
     Measure(
         name="il",
@@ -183,5 +194,18 @@ MEASURES = (
         ),
         paper="YWC02",
         run=mean_difference,
+    ),
+    Measure(
+        name="il_over_fresh",
+        title="IL over fresh groups",
+        kind="utility",
+        unit="times",
+        better="lower",
+        definition=(
+            "IL divided by the IL of the groups that MDAV would form without regard to other "
+            "releases: the price of groups that last over the releases of a series."
+        ),
+        paper="DMMS06",
+        run=loss_over_fresh,
     ),
 )

@@ -12,6 +12,8 @@ from algorithms.attributes import Category, Number, WithMissing
 from algorithms.comparison import Comparison, Released
 from algorithms.errors import ContractError
 from algorithms.evaluation import evaluate
+from algorithms.history import History, Past
+from algorithms.masked import Masked
 from algorithms.masking import Plan, mask
 from algorithms.measure import Measure
 from algorithms.measures import MEASURES
@@ -35,8 +37,28 @@ def masked(x: Matrix, k: int, codes: np.ndarray | None = None) -> Comparison:
         # values are numbered without gaps, as they are read
         numbers = np.unique(codes, return_inverse=True)[1].reshape(-1)
         confidential = {"c": Codes(numbers, ordered=True)}
-    table = table_of(list(values.T), confidential)
-    return Comparison(mask(table, Plan(k=k, method=METHODS["mdav"])))
+    table = replace(table_of(list(values.T), confidential), persons=np.arange(len(x)))
+    return followed(mask(table, Plan(k=k, method=METHODS["mdav"])))
+
+
+def followed(masked: Masked, seed: int = 0) -> Comparison:
+    """Compare a table with itself and, for odd seeds, mute records; persons came and went."""
+    rng = np.random.default_rng(seed)
+    table, n = masked.original, len(masked.original)
+    persons = np.arange(n) if table.persons is None else table.persons
+    grouping = replace(masked.groupings[0], fresh_loss=masked.groupings[0].fresh_loss or 1.0)
+    if seed % 2:
+        muted = rng.random(n) < 0.3
+        grouping = replace(grouping, muted=muted)
+        masked = replace(masked, published=masked.published.mute(muted))
+    past = []
+    for _ in range(seed % 4):
+        there = np.flatnonzero(rng.random(n) < 0.9)
+        everybody = np.append(persons[there], persons.max() + 1)
+        groups = np.append(rng.permutation(grouping.partition.labels)[there], 0)
+        visible = rng.random(there.size + 1) < 0.8
+        past.append(Past("2026-Q1", masked.k, everybody, groups, visible))
+    return Comparison(replace(masked, groupings=(grouping,)), History(tuple(past)))
 
 
 def mixed(x: Matrix, k: int, seed: int) -> Comparison:
@@ -56,24 +78,29 @@ def mixed(x: Matrix, k: int, seed: int) -> Comparison:
         (*numbers.keys, rng.integers(0, 3, n), np.where(gaps, np.nan, rng.integers(0, 9, n))),
         confidential={"c": Codes(rng.integers(0, 3, n)), "d": Codes(rng.integers(0, 2, n))},
         strata=(Stratum("region", strata),),
+        persons=rng.permutation(n),
         units=np.arange(n),
         weights=rng.integers(1, 5, n).astype(np.float64) if seed % 2 else None,
     )
     plan = Plan(k=k, method=METHODS["mdav"], small_strata="withhold" if n > k else "block")
-    return Comparison(mask(table, plan))
+    return followed(mask(table, plan), seed)
 
 
 def rows(files: Comparison, order: np.ndarray) -> Comparison:
     """Take the rows of a comparison in another order."""
     masked = files.masked
+    (grouping,) = masked.groupings
+    partition = replace(grouping.partition, labels=grouping.partition.labels[order], units=None)
     return Comparison(
         replace(
             masked,
             # fitted again, a scale would differ in its last digits, and ties with it
             original=masked.original.take(order),
             published=masked.published.take(order),
+            groupings=(replace(grouping, partition=partition),),
             averages=masked.averages[order],
-        )
+        ),
+        files.history,
     )
 
 
@@ -149,7 +176,7 @@ def test_units_make_no_difference(measure: Measure) -> None:
     for table in (table_of(list(x.T)), rich_table(x)):
         keys = (*(1024.0 * column for column in table.keys[:3]), *table.keys[3:])
         one, other = (
-            Comparison(mask(each, Plan(k=4, method=METHODS["mdav"])))
+            followed(mask(each, Plan(k=4, method=METHODS["mdav"])), seed=3)
             for each in (table, replace(table, keys=keys))
         )
         found = value(one, measure)
@@ -169,6 +196,7 @@ def rich_table(x: Matrix) -> Table:
         ),
         keys=(*plain.keys, np.arange(n) % 3, np.where(np.arange(n) % 5 == 0, np.nan, x[:, 0])),
         strata=(Stratum("region", np.arange(n) % 2),),
+        persons=np.arange(n),
         units=np.arange(n),
         weights=np.ones(n),
     )
@@ -185,7 +213,9 @@ IDENTITY = {
     "k_units": 1.0, "linked_known": 100.0, "unique_with_one": 100.0, "below_k_with_one": 100.0,
     "unique_with_all": 100.0, "below_k_with_all": 100.0, "one_value": 100.0, "category_error": 0.0,
     "margin_change": 0.0, "association_change": 0.0, "filled": 0.0, "blanked": 0.0, "withheld": 0.0,
-    "merged": 0.0, "weighted_total_change": 0.0,
+    "merged": 0.0, "weighted_total_change": 0.0, "il_over_fresh": 0.0, "candidates_min": 1.0,
+    "under_k_across": 100.0, "singled_out": 100.0, "exact_singled_out": 100.0, "muted": 0.0,
+    "lone_changes": 0.0,
 }  # fmt: skip
 """What each measure says of distinct records that are published as they are, at k = 2."""
 
@@ -197,7 +227,7 @@ def test_it_tells_that_nothing_was_changed(measure: Measure) -> None:
     applied = []
     for table in (plain, rich_table(x)):
         unchanged = replace(mask(table, Plan(k=1, method=METHODS["mdav"])), k=2)
-        files = Comparison(unchanged)
+        files = followed(unchanged)
         for before, after in zip(table.keys, files.masked.published.keys, strict=True):
             assert np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
         found = value(files, measure)

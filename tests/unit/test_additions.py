@@ -216,7 +216,7 @@ def test_a_measure_is_one_file_and_its_name_on_the_list(
 ) -> None:
     copy = Copy(tmp_path / "copy")
     copy.add("algorithms/risk/groups.py", MEASURE)
-    copy.insert("algorithms/measures.py", "from algorithms.risk import classes, ", "groups, ")
+    copy.insert("algorithms/measures.py", "    dld,\n", "    groups,\n")
     copy.insert("algorithms/measures.py", "        classes, ", "groups, ")
     assert len(copy.new_files) == 1
     assert list(copy.changes) == ["algorithms/measures.py"]

@@ -199,8 +199,10 @@ def gradients(files: Comparison) -> dict[str, Matrix]:
 NOT_OF_NUMBERS = {
     "k_units", "category_error", "margin_change", "association_change", "filled", "blanked",
     "withheld", "merged", "weighted_total_change",
+    "candidates_min", "under_k_across", "singled_out", "exact_singled_out", "muted", "lone_changes",
+    "il_over_fresh",
 }  # fmt: skip
-"""Measures of labels, missing values, strata, units and weights."""
+"""Measures of labels, missing values, strata, units, weights and earlier releases."""
 
 
 def test_no_figure_hangs_on_fewer_than_k_records() -> None:
