@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from algorithms.errors import ReleaseError
-from flows.cli import display, documents, drafting, evidence, operation, reference, releases
+from flows.cli import (
+    display,
+    documents,
+    drafting,
+    evidence,
+    operation,
+    reference,
+    releases,
+    series,
+)
 from flows.cli.command import Command, argument, command
 from flows.cli.paths import remember
 
@@ -45,6 +54,7 @@ COMMANDS = (
     drafting.init,
     releases.run,
     releases.explore,
+    series.series,
     releases.check,
     evidence.verify,
     evidence.audit,
@@ -87,6 +97,7 @@ start here:
   microrelease verify demo/public/enterprise-survey/2026-Q3
   microrelease audit demo/register
   microrelease register demo/register
+  microrelease series demo/enterprise-survey.yaml
 
 your own table:
   microrelease init table.csv

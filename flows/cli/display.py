@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tasks.draft.guess import Guess
     from tasks.listening import Listener
     from tasks.publish import Candidate
+    from tasks.replay.findings import Findings
     from tasks.store.audit import Audit
     from tasks.store.history import Past
 
@@ -98,6 +99,57 @@ def cells(spec: ReleaseSpec, *, as_json: bool = False) -> Iterator[Listener]:
 
         yield CellListener(progress)
     console.print()
+
+
+@contextmanager
+def replay(specs: Sequence[ReleaseSpec], *, as_json: bool = False) -> Iterator[Listener]:
+    """Show how many releases have been replayed, and the result of each.
+
+    With ``as_json``, standard output is kept for the document.
+    """
+    console = Console(highlight=False, stderr=as_json)
+    first, last = specs[0].release, specs[-1].release
+    console.print(f"[bold]{last.name}[/] {first.period} to {last.period}: replaying")
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        from flows.cli.listeners import ReplayListener
+
+        yield ReplayListener(progress)
+    console.print()
+
+
+def choices(found: Findings) -> None:
+    """Print the choices of a replay, with what they lose, whom they mute and whether k holds."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("choice", overflow="fold")
+    for heading in ("IL", "over fresh", "muted", "last", "most", "below k", "singled", "lone"):
+        table.add_column(heading, justify="right")
+    for each in found.replays:
+        shares = [
+            each.mean("muted"),
+            each.last("muted"),
+            each.most("muted"),
+            each.most("under_k_across"),
+            each.most("singled_out"),
+        ]
+        table.add_row(
+            escape(each.choice.name),
+            f"{each.mean('il'):.2f} %",
+            f"{each.mean('over_fresh'):.2f}",
+            *(f"{share:.1f} %" for share in shares),
+            f"{each.most('lone_changes'):.0f}",
+        )
+    Console(highlight=False).print(table)
+    say("")
 
 
 def _title(spec: ReleaseSpec) -> str:

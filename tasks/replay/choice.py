@@ -55,12 +55,8 @@ class Choice:
     @property
     def name(self) -> str:
         """The choice in a few words."""
-        groups = (
-            f"cohorts up to {self.il_over_fresh:g} times fresh"
-            if self.lasts
-            else f"fresh groups of {self.method}"
-        )
-        return groups if self.window is None else f"{groups}, links over {self.window} releases"
+        groups = f"cohorts {self.il_over_fresh:g}" if self.lasts else f"fresh {self.method}"
+        return groups if self.window is None else f"{groups}, window {self.window}"
 
     def spec(self, spec: ReleaseSpec) -> ReleaseSpec:
         """Put the choice into the spec of a period."""

@@ -1,11 +1,11 @@
-"""The findings of a replay: which choice keeps its promise at which price, and what is impossible."""
+"""The findings of a replay: the choice to take and its price, and what no method can avoid."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from algorithms.bounds.trajectory import Stretch
 from expectations.request.spec import ReleaseSpec
-from tasks.replay.choice import MOST_MUTED, OVER_FRESH, YARDSTICK, Replayed
+from tasks.replay.choice import MOST_MUTED, OVER_FRESH, YARDSTICK, Choice, Replayed
 from tasks.replay.periods import Period
 
 
@@ -34,6 +34,11 @@ class Proof:
     def feasible(self) -> bool:
         """Whether it is not ruled out that nobody is muted."""
         return not self.muted
+
+    @property
+    def is_by_loss(self) -> bool:
+        """Whether more persons must be muted than those whom strata leave alone."""
+        return self.muted > self.stretch.stranded
 
 
 @dataclass(frozen=True)
@@ -120,10 +125,16 @@ def _choice(found: Findings) -> str:
     if chosen.choice.window is not None:
         against = f"attackers who can follow records over {chosen.choice.window} releases only"
     words = (
-        f"Use {chosen.choice.name}: k holds in each of {len(found.periods)} releases against "
+        f"Use {_in_words(chosen.choice)}: k holds in each of {len(found.periods)} releases against "
         f"{against}, and no group gives a single person away."
     )
     return f"{words} {_price(chosen)}"
+
+
+def _in_words(choice: Choice) -> str:
+    if choice.lasts:
+        return f"cohorts with il_over_fresh: {choice.il_over_fresh:g}"
+    return f"fresh groups of {choice.method}"
 
 
 def _price(replayed: Replayed) -> str:
@@ -148,10 +159,10 @@ def _none(found: Findings) -> str:
     if broken:
         faults.append(f"breaks limits of the spec ({', '.join(sorted(broken))})")
     return (
-        f"No choice that was tried keeps k over all releases within the limits. The closest is "
-        f"{closest.choice.name}, which {' and '.join(faults)}. {_price(closest)} Allow a larger "
-        "loss or more muted records, declare a window if records cannot be followed for longer, "
-        "make confidential columns coarser, or release less often."
+        "No choice that was tried keeps k over all releases within the limits. The closest is "
+        f"{_in_words(closest.choice)}, which {' and '.join(faults)}. {_price(closest)} Allow a "
+        "larger loss or more muted records, declare a window if records cannot be followed for "
+        "longer, make confidential columns coarser, or release less often."
     )
 
 
@@ -172,9 +183,7 @@ def feasibility(found: Findings) -> list[str]:
     ]
 
 
-def _sentences(
-    found: Findings, window: int | None, stretches: Sequence[Stretch]
-) -> Iterator[str]:
+def _sentences(found: Findings, window: int | None, stretches: Sequence[Stretch]) -> Iterator[str]:
     largest = stretches[0]
     whom = "all releases" if window is None else f"{window} releases"
     yield (
@@ -182,16 +191,22 @@ def _sentences(
         f"less than {largest.ratio:.2f} times what fresh groups of {YARDSTICK} lose "
         f"({found.between(largest)}, {largest.persons:,} persons)."
     )
+    alone = max(stretches, key=lambda each: each.stranded)
+    if alone.stranded:
+        yield (
+            f"At any loss, {_muted(found, alone, alone.stranded)}, because too few others pass "
+            "through the same strata."
+        )
     for proof in found.proofs:
-        if proof.window == window:
-            yield _verdict(found, proof)
+        if proof.window == window and proof.is_by_loss:
+            yield (
+                f"At {proof.ceiling:g} times, {_muted(found, proof.stretch, proof.muted)}: muting "
+                "nobody is not feasible at this ceiling."
+            )
 
 
-def _verdict(found: Findings, proof: Proof) -> str:
-    if proof.feasible:
-        return f"At {proof.ceiling:g} times, it is not ruled out that nobody is muted."
+def _muted(found: Findings, stretch: Stretch, count: int) -> str:
     return (
-        f"At {proof.ceiling:g} times, it is not feasible to mute nobody: at least {proof.muted:,} "
-        f"of {proof.stretch.persons:,} persons must be muted at least once "
-        f"({found.between(proof.stretch)})."
+        f"at least {count:,} of {stretch.persons:,} persons must be muted at least once "
+        f"({found.between(stretch)})"
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tasks.replay.findings import Findings
 from tasks.replay.table import csv_of
-from tasks.store.disk import make_folder
+from tasks.store.disk import make_folder, replace_file
 
 PAGE, TABLE = "series.html", "releases.csv"
 

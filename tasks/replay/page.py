@@ -24,7 +24,9 @@ ATTACKERS = {
 
 def series_page(found: Findings, pictures: Mapping[str, Svg]) -> str:
     """Write the page with the recommendation, the proofs, the pictures and the tables."""
-    measured = {name for each in found.replays for s in each.steps for name in s.evaluation.measures}
+    measured = {
+        name for each in found.replays for s in each.steps for name in s.evaluation.measures
+    }
     return render(
         "series.html",
         found=found,

@@ -1,7 +1,6 @@
 """The pictures of a replay: what each choice mutes and loses, release by release and on average."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
