@@ -301,24 +301,30 @@ def decide_later(candidate: Candidate) -> None:
 
 
 def history(pasts: Sequence[Past]) -> None:
-    """Print the attempts in registers as a table."""
-    headings = ("attempt", "decision", "IL", "DLD", "k", "method", "reviewer", "files")
+    """Print the attempts in registers as a table; attempts of a series have two columns more."""
+    series = ("candidates", "muted") if any(past.is_compared for past in pasts) else ()
+    headings = ("attempt", "decision", "IL", "DLD", *series, "k", "method", "reviewer", "files")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
-        right = heading in ("IL", "DLD", "k")
+        right = heading in ("IL", "DLD", *series, "k")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for past in pasts:
+        fewest = "" if past.candidates_min is None else f"{past.candidates_min:.0f}"
         table.add_row(
             past.attempt,
             past.decision,
-            "" if past.il is None else f"{past.il:.2f} %",
-            "" if past.dld is None else f"{past.dld:.2f} %",
+            *(_percent(value) for value in (past.il, past.dld)),
+            *((fewest, _percent(past.muted)) if series else ()),
             str(past.k),
             past.method,
             past.reviewer,
             past.status,
         )
     Console(highlight=False).print(table)
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f} %"
 
 
 def status(current: Status, url: str) -> None:

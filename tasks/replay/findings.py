@@ -1,5 +1,6 @@
 """The findings of a replay: the choice to take and its price, and what no method can avoid."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -84,7 +85,7 @@ class Findings:
         admissible = filter(self.is_admissible, self.replays)
         return min(
             admissible,
-            key=lambda each: (-(each.choice.window or len(self.periods)), each.mean(OVER_FRESH)),
+            key=lambda each: (-(each.choice.window or math.inf), each.mean(OVER_FRESH)),
             default=None,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from algorithms.errors import DataError, SpecError
+from algorithms.errors import SpecError
 from algorithms.table import Table
 from expectations.request.periods import FORMS
 from expectations.request.sections.series import NEW_EACH_PERIOD
@@ -99,7 +99,7 @@ def read_periods(specs: Sequence[ReleaseSpec]) -> tuple[Table, ...]:
     Raises
     ------
     DataError
-        If a table does not match its spec, or has two records of one person.
+        If a table does not match its spec.
     """
     identifiers, tables = [], []
     for spec in specs:
@@ -111,13 +111,6 @@ def read_periods(specs: Sequence[ReleaseSpec]) -> tuple[Table, ...]:
     joined = pa.concat_tables([_as_text(each) for each in identifiers])
     ends = np.cumsum([len(table) for table in tables])
     numbers = np.split(read_persons(joined), ends[:-1])
-    for spec, persons in zip(specs, numbers, strict=True):
-        repeated = len(persons) - np.unique(persons).size
-        if repeated:
-            raise DataError(
-                f"a period must have one record of each person; {spec.release.period} has "
-                f"{repeated} more: correct the source, or columns.identifiers"
-            )
     return tuple(
         replace(table, persons=persons) for table, persons in zip(tables, numbers, strict=True)
     )
