@@ -301,25 +301,38 @@ def decide_later(candidate: Candidate) -> None:
 
 
 def history(pasts: Sequence[Past]) -> None:
-    """Print the attempts in registers as a table; attempts of a series have two columns more."""
-    series = ("candidates", "muted") if any(past.is_compared for past in pasts) else ()
-    headings = ("attempt", "decision", "IL", "DLD", *series, "k", "method", "reviewer", "files")
+    """Print the attempts in registers as a table."""
+    headings = ("attempt", "decision", "IL", "DLD", "k", "method", "reviewer", "files")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
-        right = heading in ("IL", "DLD", *series, "k")
+        right = heading in ("IL", "DLD", "k")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for past in pasts:
-        fewest = "" if past.candidates_min is None else f"{past.candidates_min:.0f}"
         table.add_row(
             past.attempt,
             past.decision,
-            *(_percent(value) for value in (past.il, past.dld)),
-            *((fewest, _percent(past.muted)) if series else ()),
+            _percent(past.il),
+            _percent(past.dld),
             str(past.k),
             past.method,
             past.reviewer,
             past.status,
         )
+    Console(highlight=False).print(table)
+
+
+def timeline(dataset: str, pasts: Sequence[Past]) -> None:
+    """Print how the releases of a series compare, period by period."""
+    table = Table(title=f"Timeline of {escape(dataset)}", title_justify="left", box=None)
+    table.add_column("release")
+    for heading in ("IL", "DLD", "candidates", "muted"):
+        table.add_column(heading, justify="right")
+    table.add_column("decision")
+    for past in pasts:
+        fewest = "" if past.candidates_min is None else f"{past.candidates_min:.0f}"
+        figures = (_percent(past.il), _percent(past.dld), fewest, _percent(past.muted))
+        table.add_row(past.period, *figures, past.decision)
+    Console(highlight=False).print()
     Console(highlight=False).print(table)
 
 

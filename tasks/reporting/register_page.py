@@ -16,6 +16,8 @@ from tasks.store.audit import Audit
 from tasks.store.history import MOST_PERIODS, Past, by_period, latest
 from tasks.store.register import PUBLISHED
 
+CANDIDATES = "candidates"
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -93,8 +95,10 @@ def over_time(pasts: Sequence[Past]) -> Figure:
     for axes, (label, lines) in zip(rows, panels.items(), strict=True):
         for line in lines:
             _draw_line(axes, next(series), line, published)
+        axes.margins(y=0.12)
         axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_locator(MaxNLocator(5 if axes is rows[0] else 3))
+        steps, whole = (5, False) if axes is rows[0] else (3, label == CANDIDATES)
+        axes.yaxis.set_major_locator(MaxNLocator(steps, integer=whole))
         axes.set_ylabel(label, color=INK)
     few = len(shown) < 8
     rows[-1].set_xticks(
@@ -148,5 +152,5 @@ def _draw_line(axes: Axes, series: int, line: _Line, published: Sequence[bool]) 
         axes.plot(
             [place], [value], marker=MARKERS[series], markersize=6, color=colour, linestyle="",
             markerfacecolor=colour if filled else "white", label=line.name if place == 0 else None,
-            zorder=3,
+            zorder=3, clip_on=False,
         )  # fmt: skip
