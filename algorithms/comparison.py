@@ -12,7 +12,7 @@ from algorithms.attributes import is_missing
 from algorithms.history import History
 from algorithms.masked import Masked
 from algorithms.table import Table
-from algorithms.types import Integers, Labels, Matrix
+from algorithms.types import Integers, Labels, Mask, Matrix
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -93,6 +93,17 @@ class Comparison(_Remembers):
     def original(self) -> Table:
         """The confidential records, without those that are withheld."""
         return self.masked.original
+
+    @cached_property
+    def earlier(self) -> tuple[Labels, Mask] | None:
+        """Group of each record's person in each earlier release, and whether it was visible there.
+
+        None if persons cannot be followed.
+        """
+        persons = self.original.persons
+        if self.history is None or persons is None:
+            return None
+        return self.history.groups_of(persons)
 
     @property
     def k(self) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from algorithms.attributes import WithMissing
 from algorithms.comparison import Comparison, Released
 from algorithms.errors import ContractError
+from algorithms.history import History
 from algorithms.measure import Certified, Estimate, Omitted, figure
 from algorithms.measures import MEASURES
 from algorithms.utility.il import column_losses
@@ -46,6 +47,8 @@ class Evaluation:
         quantiles that may be shown, in standard deviations, and the ratio of its variances; for
         labels the share of wrong ones and the change of their totals; the shares of filled and of
         blanked values where values may be missing. Empty if only some measures were computed.
+    compared : tuple of str, optional
+        The earlier releases with which the file was compared; None if persons cannot be followed.
     """
 
     measures: dict[str, float]
@@ -54,6 +57,7 @@ class Evaluation:
     sizes: dict[int, int]
     notes: dict[str, str] = field(default_factory=dict)
     columns: list[dict[str, float]] = field(default_factory=list)
+    compared: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         # exact values are in no field, so that code that writes an evaluation writes figures
@@ -151,7 +155,12 @@ def evaluate(
         sizes=dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
         notes=notes,
         columns=_columns(files) if names is None else [],
+        compared=_editions(files.history),
     )
+
+
+def _editions(history: History | None) -> tuple[str, ...] | None:
+    return None if history is None else tuple(past.edition for past in history.past)
 
 
 def evaluate_released(files: Released) -> dict[str, float]:

@@ -66,6 +66,12 @@ class Masked:
     merged: int = 0
 
     @property
+    def muted(self) -> Mask | None:
+        """The records that must be muted; None if none must."""
+        muted = self.groupings[0].muted
+        return None if muted is None or not muted.any() else muted
+
+    @property
     def groups(self) -> Labels:
         """Group of each record; its published combination if each column has its own groups."""
         if len(self.groupings) > 1:

@@ -45,6 +45,13 @@ class Codes:
     numbers: Matrix | None = None
     missing: int | None = None
 
+    def take(self, rows: Order) -> "Codes":
+        """Select rows, and number the values that are left: others must not count as values."""
+        left, values = np.unique(self.values[rows], return_inverse=True)
+        numbers = None if self.numbers is None else self.numbers[rows]
+        missing = left.size - 1 if self.missing is not None and self.missing in left else None
+        return Codes(values.reshape(-1), self.ordered, numbers, missing)
+
     def emptied(self, rows: Mask) -> "Codes":
         """Make the values of some records missing.
 
@@ -214,8 +221,8 @@ class Table:
             self,
             keys=tuple(column[rows] for column in self.keys),
             carried={name: column.take(rows) for name, column in self.carried.items()},
-            confidential=_taken(self.confidential, rows),
-            other=_taken(self.other, rows),
+            confidential={name: each.take(rows) for name, each in self.confidential.items()},
+            other={name: each.take(rows) for name, each in self.other.items()},
             persons=None if self.persons is None else self.persons[rows],
             strata=tuple(replace(each, values=each.values[rows]) for each in self.strata),
             units=None if self.units is None else self.units[rows],
@@ -297,6 +304,18 @@ class Table:
         return combinations(known if self.weights is None else [*known, self.weights])
 
     @cached_property
+    def silent(self) -> Mask:
+        """Mark the records that show nothing beside key columns and strata, if some are muted.
+
+        Anyone who has the file cannot tell a muted record from one whose values are all missing.
+        """
+        silent = np.full(len(self), self.muted is not None)
+        if self.muted is not None:
+            for codes in (*self.confidential.values(), *self.other.values()):
+                silent &= codes.values == (-1 if codes.missing is None else codes.missing)
+        return silent
+
+    @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Count the records of each class."""
         return np.bincount(self.classes)
@@ -345,17 +364,6 @@ def combinations(columns: Sequence[Values]) -> Labels:
     labels = np.zeros(len(order), dtype=np.int64)
     labels[order[1:]] = np.cumsum(differs)
     return labels
-
-
-def _taken(codes: Mapping[str, Codes], rows: Order) -> dict[str, Codes]:
-    """Select rows, and number the values that are left: others must not count as values."""
-    taken = {}
-    for name, each in codes.items():
-        left, values = np.unique(each.values[rows], return_inverse=True)
-        numbers = None if each.numbers is None else each.numbers[rows]
-        missing = left.size - 1 if each.missing is not None and each.missing in left else None
-        taken[name] = Codes(values.reshape(-1), each.ordered, numbers, missing)
-    return taken
 
 
 def _side_by_side(parts: Sequence[Matrix]) -> Matrix:

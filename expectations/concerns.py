@@ -65,6 +65,17 @@ RULES_OF_THUMB: dict[str, tuple[float, float, str]] = {
     "within_values": (50, 80, "{value} of the masked values lie close to their originals"),
     "within_ranks_records": (20, 50, "{value} of the records hardly change their ranks"),
     "within_ranks_values": (70, 90, "{value} of the masked values hardly change their ranks"),
+    "under_k_across": (1, 10, "comparing releases leaves fewer than k candidates for {value} of "
+                       "the visible records"),
+    "singled_out": (0.01, 1, "comparing releases singles out {value} of the visible records"),
+    "muted": (5, 15, "{value} of the records are muted, outliers and movers first"),
+    "lone_changes": (1, 1, "{value} groups differ from an earlier one by a single person, whose "
+                     "values follow from the two averages"),
+    "row_links": (10, 50, "{value} of the records can be followed from the last release by their "
+                  "published values"),
+    "solved": (20, 50, "someone who can follow records and solves the averages of all releases "
+               "finds the original of {value} of them"),
+    "il_over_fresh": (1.25, 2, "groups that last lose {value} the IL of fresh ones"),
     "one_value": (1, 10, "the group shares one value of a confidential column for {value} of the "
                   "records, and anyone who finds the group learns that value"),
     "t_equal": (0.5, 0.9, "confidential values of a group are distributed unlike those of the "
@@ -299,6 +310,23 @@ def _diversity(name: str) -> Callable[[float, int, Mapping[str, float]], _Findin
     return judged
 
 
+def _candidates(value: float, k: int, _measures: Mapping[str, float]) -> _Finding:
+    """Compare the fewest candidates across releases with k."""
+    why = f"comparing releases leaves {value:.0f} candidates for at least one visible record"
+    if value < k:
+        return _Finding("high", k / value, f"{why}, not {k}")
+    return _Finding("low", 0.0, f"{why}, as many as k asks for")
+
+
+def _values_across(value: float, _k: int, _measures: Mapping[str, float]) -> _Finding:
+    """Judge the values of a stable column that comparisons leave."""
+    if value <= 1:
+        why = "comparing releases leaves one value of a stable column for at least one record"
+        return _Finding("high", 1.0, why)
+    why = f"comparing releases leaves at least {value:.0f} values of each stable column"
+    return _Finding("medium" if value <= SMALL_K else "low", 1.0 / value, why)
+
+
 SPECIAL: dict[str, Callable[[float, int, Mapping[str, float]], _Finding]] = {
     "rounding": _rounding,
     "k": _smallest_group("records"),
@@ -312,6 +340,8 @@ SPECIAL: dict[str, Callable[[float, int, Mapping[str, float]], _Finding]] = {
     "below_k_with_all": _if_known(
         "below_k_with_all", "all confidential columns", "have fewer than k alike"
     ),
+    "candidates_min": _candidates,
+    "l_across": _values_across,
     "l_distinct": _diversity("l_distinct"),
     "l_entropy": _diversity("l_entropy"),
 }
@@ -321,6 +351,8 @@ SPECIAL: dict[str, Callable[[float, int, Mapping[str, float]], _Finding]] = {
 def _harmless(name: str, shown: str) -> str:
     if name in DESCRIBES_THE_TABLE:
         return f"{shown} depends on the table more than on how it was masked"
+    if name == "exact_singled_out":
+        return f"{shown} of the records would stand out to someone who knows all absences"
     if name == "reidentified_random":
         return f"{shown} of the records would be guessed, which follows from the sizes of groups"
     return f"{shown} is no cause for concern"

@@ -7,9 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from algorithms.attributes import Category, Hierarchy, Values, WithMissing, is_missing
+from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
+from algorithms.measures import MEASURES
 from algorithms.table import Table, combinations
 from expectations.manifest import InputFacts
+from expectations.request.sections.series import COHORTS
+from expectations.request.spec import ReleaseSpec
+
+TELLING = ("candidates_min", "singled_out", "under_k_across", "lone_changes")
+"""Measures that tell whether comparisons of releases reveal persons."""
 
 
 def source_warnings(source: InputFacts) -> tuple[str, ...]:
@@ -31,6 +38,30 @@ def table_warnings(table: Table, k: int) -> tuple[str, ...]:
 def masking_warnings(masked: Masked) -> tuple[str, ...]:
     """Warn of columns in which most missing values were filled."""
     return tuple(_filled(masked))
+
+
+def series_warnings(spec: ReleaseSpec, evaluation: Evaluation) -> tuple[str, ...]:
+    """Warn of a series that nothing in the spec protects, with what comparisons tell."""
+    if not evaluation.compared or _is_protected(spec):
+        return ()
+    figures = [
+        f"{MEASURES[name].title} {MEASURES[name].shown(evaluation.measures[name])}"
+        for name in TELLING
+        if name in evaluation.measures
+    ]
+    count = len(evaluation.compared)
+    return (
+        f"nothing in the spec protects its series; compared with {count} earlier "
+        f"release{'' if count == 1 else 's'}: {', '.join(figures)}. Set series.method to cohorts, "
+        "or limit these measures in gate",
+    )
+
+
+def _is_protected(spec: ReleaseSpec) -> bool:
+    """Check whether groups last, or the gate has a limit on what comparisons tell."""
+    limits = {**spec.gate.ceilings.all, **spec.gate.floors.all}
+    lasting = spec.series is not None and spec.series.method == COHORTS
+    return lasting or not limits.keys().isdisjoint(TELLING)
 
 
 def _labels(table: Table, k: int) -> Iterator[str]:

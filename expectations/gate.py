@@ -12,6 +12,8 @@ from expectations.remedies import remedy
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.sections.gate import MANDATORY, GateSection
 from expectations.request.sections.microaggregation import MicroaggregationSection
+from expectations.request.sections.series import COHORTS, SeriesSection
+from expectations.request.series_rules import COMPARING, ceilings_to_give
 
 COUNTED = {"k": ("occur in", "records"), "k_units": ("belong to", "units")}
 """Measures that count, and the words for what they count."""
@@ -77,8 +79,11 @@ class Verdicts:
         The roles of columns: whether k counts units, and what may break it.
     grouping : MicroaggregationSection, optional
         The method and its options: what to try next depends on them.
+    series : SeriesSection, optional
+        How releases are compared: groups that last promise k across releases.
     each : tuple of Verdict
-        Ceilings first, then floors, then k in records and, if there are units, in units.
+        Ceilings first, then floors, then k in records, if there are units in units and, if groups
+        last, across releases.
     """
 
     evaluation: Evaluation
@@ -86,6 +91,7 @@ class Verdicts:
     k: int
     columns: ColumnsSection | None = None
     grouping: MicroaggregationSection | None = None
+    series: SeriesSection | None = None
     each: tuple[Verdict, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,7 +111,23 @@ class Verdicts:
         if self.columns is not None and self.columns.unit is not None:
             units = _verdict("k_units", exact.get("k_units", missing), float(self.k), floor=True)
             each = (*each, units)
-        object.__setattr__(self, "each", each)
+        object.__setattr__(self, "each", (*each, *self._across()))
+
+    def _across(self) -> Iterator[Verdict]:
+        """Judge what groups that last promise, unless a limit of the gate is as strict."""
+        if self.series is None or self.series.method != COHORTS:
+            return
+        exact, missing = self.evaluation.exact, float("nan")
+        if self.gate.floors.all.get("candidates_min", 0.0) < self.k:
+            found = exact.get("candidates_min", missing)
+            yield _verdict("candidates_min", found, float(self.k), floor=True)
+        if self.gate.ceilings.all.get("lone_changes", math.inf) > 0.0:
+            yield _verdict("lone_changes", exact.get("lone_changes", missing), 0.0)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The measures without whose ceilings nothing can be released, and that have none."""
+        return ceilings_to_give(self.gate, self.series)
 
     def __iter__(self) -> Iterator[Verdict]:
         return iter(self.each)
@@ -125,8 +147,9 @@ class Approval:
     Raises
     ------
     RefusedError
-        If IL or DLD has no ceiling, a measure is above its ceiling or below its floor, or a group
-        is smaller than k. The message names the measure, its value, its limit and what to try.
+        If IL or DLD has no ceiling, a measure is above its ceiling or below its floor, a group is
+        smaller than k or, for groups that last, fewer than k persons may be behind a record if
+        releases are compared. The message names the measure, its value, its limit and what to try.
     """
 
     verdicts: Verdicts
@@ -136,7 +159,7 @@ class Approval:
         reasons = [
             *(
                 f"{MEASURES[name].title} has no ceiling: give one in gate.ceilings.{name}"
-                for name in self.verdicts.gate.ceilings.missing
+                for name in self.verdicts.missing
             ),
             *_reasons(self.verdicts),
         ]
@@ -200,8 +223,8 @@ def _advice(verdict: Verdict, verdicts: Verdicts) -> str:
     if verdict.measure in COUNTED:
         return _remedy_of_k(verdicts.columns)
     if _is_inapplicable(verdict):
-        return "drop its limit"
-    return remedy(verdict.measure, verdicts.columns, verdicts.grouping)
+        return _remedy_of_nothing(verdict.measure, verdicts)
+    return remedy(verdict.measure, verdicts.columns, verdicts.grouping, verdicts.series)
 
 
 def _review(broken: list[Verdict]) -> str:
@@ -215,6 +238,14 @@ def _review(broken: list[Verdict]) -> str:
 
 def _is_inapplicable(verdict: Verdict) -> bool:
     return verdict.measure not in MANDATORY and math.isnan(verdict.value)
+
+
+def _remedy_of_nothing(measure: str, verdicts: Verdicts) -> str:
+    """Say what to do about a limit on a measure that has no value."""
+    if measure not in COMPARING:
+        return "drop its limit"
+    why = verdicts.evaluation.notes.get(measure, "").removeprefix("Left out: ")
+    return f"releases could not be compared{f', because {why}' if why else ''}"
 
 
 def _remedy_of_k(columns: ColumnsSection | None) -> str:

@@ -1,7 +1,7 @@
 """The manifest of an attempt, in every format that was ever written.
 
 Format 1 is that of version 0.1.0, which wrote no number. Format 2 added the number, the spec file
-and the changes of a run. Format 3 added databases as sources.
+and the changes of a run. Format 3 added databases as sources. Format 4 added the vault.
 """
 
 import json
@@ -19,7 +19,7 @@ from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 
-FORMAT = 3
+FORMAT = 4
 """The format that is written."""
 
 TYPED = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -106,6 +106,8 @@ class EvaluationFacts(BaseModel):
     sizes: dict[int, int]
     notes: dict[str, str] = Field(default_factory=dict)
     columns: tuple[dict[str, float], ...] = ()
+    compared: tuple[str, ...] | None = None
+    """The earlier releases with which the table was compared."""
 
 
 class FindingFacts(BaseModel):
@@ -140,6 +142,28 @@ class ReviewFacts(BaseModel):
     started_by: str = ""
 
 
+class VaultFacts(BaseModel):
+    """The vault file of a release, and those of the releases that it was compared with."""
+
+    model_config = OPEN
+
+    population: str
+    """Name of the persons; datasets about the same persons share it."""
+    file: str
+    """Path in the register."""
+    sha256: str
+    persons: int
+    muted: int
+    """Persons whose confidential and other columns are empty."""
+    key: str
+    """Fingerprint of the key, which reveals nothing about it."""
+    previous: str
+    """SHA-256 of the vault file that was published before, of the same population; empty for the
+    first."""
+    against: tuple[str, ...] = ()
+    """SHA-256 of each vault file that the release was compared with, the oldest first."""
+
+
 class Record(BaseModel):
     """The facts of an attempt so far; parts that it has not reached are missing."""
 
@@ -165,6 +189,7 @@ class Record(BaseModel):
     evaluation: EvaluationFacts | None = None
     gate: tuple[Verdict, ...] = ()
     expectations: tuple[FindingFacts, ...] = ()
+    vault: VaultFacts | None = None
     review: ReviewFacts | None = None
     decided: str = ""
 

@@ -9,6 +9,7 @@ from expectations.request.limits import limits_in_words
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import plainly
 from tasks.ingest import connection_warnings, ingest
+from tasks.recall import recall
 from tasks.store.public_folder import check_places
 from tasks.validate import validate
 
@@ -57,6 +58,7 @@ def checked(spec: ReleaseSpec) -> Checked:
     check_places(spec.publication)
     source, facts = ingest.fn(spec)
     table, findings = validate.fn(source, spec, plainly)
+    recalled = recall.fn(source, table, spec)
     k = spec.microaggregation.k
     settled = settle(table, k, spec.microaggregation.small_strata)
     return Checked(
@@ -71,5 +73,6 @@ def checked(spec: ReleaseSpec) -> Checked:
             *connection_warnings(spec),
             *source_warnings(facts),
             *table_warnings(table, k),
+            *recalled.warnings,
         ),
     )

@@ -9,7 +9,12 @@ from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
 from algorithms.errors import RejectedError, ReleaseError
-from expectations.data_warnings import masking_warnings, source_warnings, table_warnings
+from expectations.data_warnings import (
+    masking_warnings,
+    series_warnings,
+    source_warnings,
+    table_warnings,
+)
 from expectations.gate import Verdicts
 from expectations.manifest import Record
 from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
@@ -37,9 +42,10 @@ from tasks.judge import judge
 from tasks.pipeline import as_task, mask_and_measure
 from tasks.profile import profile
 from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
+from tasks.recall import recall
 from tasks.reporting.artefacts import progress
 from tasks.stage import guarded, reduced
-from tasks.store import provenance
+from tasks.store import predecessors, provenance
 from tasks.store.ownership import check_owner
 from tasks.store.public_folder import check_places
 from tasks.store.register import BLOCKED, FAILED, Register, now
@@ -95,6 +101,7 @@ def release(
         resolved = guarded("resolve", resolve_spec)(spec, due())
         # ceilings that only this run gives are not reviewed, and could be as high as it likes
         resolved.file.spec.check_releasable()
+        resolved.spec.check_reason()
         absence = guarded("wait", wait_for_source)(resolved.spec, due())
         attempt = guarded("release", _attempt)(resolved, starter(started_by))
     except ReleaseError as error:
@@ -139,6 +146,7 @@ def _release(
             check_present(absence)
             spec.check_repeatable()
             check_places(spec.publication)
+            attempt = _warned(attempt, _compared(spec))
             if dry_run:
                 return _process(attempt, spec, dry_run=True)
             if candidate or spec.gate.review is not None:
@@ -160,6 +168,13 @@ def _release(
         return outcome if dry_run else _recorded(outcome)
 
 
+def _compared(spec: ReleaseSpec) -> tuple[str, ...]:
+    """Check a revision against the release it revises, and warn of changes in a series."""
+    earlier = predecessors.published(Register(spec.publication.register_folder), spec.release.name)
+    predecessors.check_revision(earlier, spec)
+    return predecessors.changes_of_series(earlier, spec)
+
+
 def _process(
     attempt: Attempt, spec: ReleaseSpec, *, dry_run: bool = False, hold: bool = False
 ) -> Outcome:
@@ -170,8 +185,11 @@ def _process(
         attempt = _warned(attempt.adding(input=facts), read)
         table, checked = validate(source, spec)
         attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
-        masked, evaluation = mask_and_measure(table, spec, as_task)
-        attempt = _warned(attempt, masking_warnings(masked))
+        recalled = recall(source, table, spec)
+        attempt = _warned(attempt, recalled.warnings)
+        masked, evaluation = mask_and_measure(table, spec, as_task, history=recalled.history)
+        found = (*masking_warnings(masked), *series_warnings(spec, evaluation))
+        attempt = _warned(attempt, found)
         iterations = [each.iterations for each in masked.groupings if each.iterations is not None]
         if iterations:
             each_column = spec.microaggregation.each_column
@@ -179,7 +197,12 @@ def _process(
         get_run_logger().info("%s", evaluation)
 
         verdicts = Verdicts(
-            evaluation, spec.gate, spec.microaggregation.k, spec.columns, spec.microaggregation
+            evaluation,
+            spec.gate,
+            spec.microaggregation.k,
+            spec.columns,
+            spec.microaggregation,
+            spec.series,
         )
         findings = [asdict(finding) for finding in checked]
         attempt = replace(attempt, verdicts=verdicts).adding(
@@ -194,7 +217,9 @@ def _process(
             return Approved(attempt, "approved; a dry run publishes and records nothing")
 
         make_public = seal if hold else publish
-        result = make_public(masked, judgement.approval, spec, attempt.timed(), attempt.profile)
+        result = make_public(
+            masked, judgement.approval, spec, attempt.timed(), attempt.profile, recalled
+        )
     except Exception as error:
         return stopped(attempt, reduced("release", error))
     if isinstance(result, Candidate):

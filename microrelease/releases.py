@@ -98,7 +98,9 @@ class Release:
         SpecError, DataError, RefusedError, RejectedError, StorageError
             As the command line reports them, with the same sentences; `exit_code` is its exit code.
         """
-        self._resolved(period).check_releasable()
+        resolved = self._resolved(period)
+        resolved.check_releasable()
+        resolved.check_reason()
         with self._named(period) as named, recorded("flows.release", "expectations.suites.great"):
             from flows.outcome import Approved, Published, Sealed, Stopped, outcome_of
             from flows.release import release

@@ -29,6 +29,11 @@ FAULTS_OF_THE_PATH = {
 @stage(name="ingest", retries=2)
 def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
     """Read the source once, and compute the checksum of the bytes or the table that was read."""
+    return read_source(spec)
+
+
+def read_source(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
+    """Read the source of a spec as `ingest` does, within another stage."""
     if isinstance(spec.source, DatabaseSection):
         from tasks.sources.databases.table import read_database
 

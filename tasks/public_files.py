@@ -19,6 +19,7 @@ from algorithms.attributes import (
     WithMissing,
 )
 from algorithms.errors import ContractError
+from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
 from algorithms.measures import MEASURES
 from expectations.gate import Approval
@@ -31,6 +32,7 @@ from expectations.published.claims import (
     Resource,
     encode,
 )
+from expectations.published.series_claims import SeriesClaims, Start
 from expectations.published.verifier import (
     CSV,
     METHODOLOGY,
@@ -41,6 +43,7 @@ from expectations.published.verifier import (
     checksums_of,
     field_type,
 )
+from expectations.request.sections.series import SeriesSection
 from expectations.request.spec import ReleaseSpec
 from expectations.tables import arrow_of
 from tasks.reporting.methodology import facts_of, methodology, readme
@@ -82,7 +85,7 @@ def _encoded(
     pyarrow.csv.write_csv(table, text)
     pyarrow.parquet.write_table(table, columns, compression="zstd")
     data = {CSV: text.getvalue(), PARQUET: columns.getvalue()}
-    claims = describe(table, masked.published.attributes, approval, spec, data)
+    claims = describe(table, masked, approval, spec, data)
     facts = facts_of(table, claims)
     return {
         **data,
@@ -94,7 +97,7 @@ def _encoded(
 
 def describe(
     table: pa.Table,
-    attributes: Sequence[Attribute],
+    masked: Masked,
     approval: Approval,
     spec: ReleaseSpec,
     data: Mapping[str, bytes],
@@ -105,6 +108,7 @@ def describe(
     """
     digests = checksums_of(data)
     release, how, measured = spec.release, spec.microaggregation, approval.evaluation
+    attributes = masked.published.attributes
     return Claims(
         format=FORMAT,
         name=release.name,
@@ -141,6 +145,25 @@ def describe(
         figures={
             name: measured.measures[name] for name in PUBLIC_FIGURES if name in measured.measures
         },
+        revision_reason=release.reason or "",
+        series=None if spec.series is None else _series(spec.series, masked, measured),
+    )
+
+
+def _series(series: SeriesSection, masked: Masked, measured: Evaluation) -> SeriesClaims:
+    """Describe what holds together with earlier releases."""
+    candidates = measured.measures.get("candidates_min")
+    start = series.start
+    return SeriesClaims(
+        method=series.method,
+        persons=series.persons,
+        reason=series.reason or "",
+        window=series.window,
+        links=series.links,
+        compared=len(measured.compared or ()),
+        muted=0 if masked.muted is None else int(masked.muted.sum()),
+        candidates_min=None if candidates is None else int(candidates),
+        start=None if start is None else Start(start.period, start.reason),
     )
 
 

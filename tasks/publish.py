@@ -16,6 +16,8 @@ from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
 from expectations.tables import arrow_of, frame_of
 from tasks import public_files
+from tasks.recall import Persons, Recalled
+from tasks.remember import check_carried, persons_of, remember
 from tasks.stage import stage
 from tasks.store import candidates, public_folder
 from tasks.store.disk import Folder
@@ -71,6 +73,20 @@ class _Desk:
         manifest = record.ending(self.attempt, decision, **parts)
         self.register.write_manifest(self.root, manifest, release_report(manifest, profile))
 
+    def remember(
+        self,
+        record: Record,
+        masked: Masked,
+        spec: ReleaseSpec,
+        persons: Persons | None,
+        prepared: Prepared,
+    ) -> Record:
+        """Write the vault file of the attempt, if it has one, and add it to the record."""
+        if persons is None:
+            return record
+        facts = remember(masked, spec, persons, prepared, self.register, self.root, self.attempt)
+        return record.adding(vault=facts)
+
     def append(self, event: str) -> None:
         """Add a line about the attempt."""
         self.register.append(self.root, self.attempt, event)
@@ -93,17 +109,24 @@ def publish(
     spec: ReleaseSpec,
     record: Record,
     profile: Profile | None = None,
+    recalled: Recalled | None = None,
 ) -> PublishedFolder:
     """Write, verify and reveal the public folder of an approved table.
 
     The files are added to ``record``, which becomes the manifest; ``profile`` holds what the report
-    may draw of originals.
+    may draw of originals; ``recalled`` says what the release adds to the vault.
     """
     _check_approved(masked, approval, spec)
+    persons = persons_of(spec, recalled)
     register = Register(spec.publication.register_folder)
     with register.opened() as root, opened_places(spec.publication) as places:
         desk = _desk(register, root, record, spec.release)
         prepared = public_files.prepare(masked, approval, spec, desk.attempt, places)
+        _check_owner(spec, desk, record)
+        published = public_folder.same_release(spec.release, prepared, places)
+        if published is not None:
+            return _unchanged(published, spec, desk, record, profile)
+        record = desk.remember(record, masked, spec, persons, prepared)
         return _appear(prepared, spec, desk, record, profile, places)
 
 
@@ -114,19 +137,24 @@ def seal(
     spec: ReleaseSpec,
     record: Record,
     profile: Profile | None = None,
+    recalled: Recalled | None = None,
 ) -> Candidate | PublishedFolder:
     """Write and verify the public files of an approved table, and seal them for a reviewer.
 
     A release that is published already needs no review.
     """
     _check_approved(masked, approval, spec)
+    persons = persons_of(spec, recalled)
     register = Register(spec.publication.register_folder)
     with register.opened() as root, opened_places(spec.publication) as places:
         candidates.sweep(register, root)
         desk = _desk(register, root, record, spec.release)
         prepared = public_files.prepare(masked, approval, spec, desk.attempt, places)
-        if public_folder.same_release(spec.release, prepared, places) is not None:
-            return _appear(prepared, spec, desk, record, profile, places)
+        published = public_folder.same_release(spec.release, prepared, places)
+        if published is not None:
+            _check_owner(spec, desk, record)
+            return _unchanged(published, spec, desk, record, profile)
+        record = desk.remember(record, masked, spec, persons, prepared)
         candidates.keep(root, desk.attempt, prepared.content)
         desk.keep(record, SEALED, profile, public=_located(prepared.verified, spec))
         desk.append(SEALED)
@@ -161,12 +189,20 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publish
             desk.keep(record, REJECTED, None, reason=reason)
             desk.append(REJECTED)
             candidates.sweep(register, root)
+            register.sweep_vault(root)
             raise RejectedError(reason)
         with opened_places(spec.publication) as places:
             content = candidates.unsealed(register, root, candidate)
             prepared = public_folder.stage_files(content, desk.attempt, places)
-            folder = _appear(prepared, spec, desk, record, None, places)
+            _check_owner(spec, desk, record)
+            published = public_folder.same_release(spec.release, prepared, places)
+            if published is not None:
+                folder = _unchanged(published, spec, desk, record, None)
+            else:
+                check_carried(register, root, candidate, spec.release, record.vault)
+                folder = _appear(prepared, spec, desk, record, None, places)
         candidates.sweep(register, root)
+        register.sweep_vault(root)
         return folder
 
 
@@ -201,14 +237,35 @@ def _check_approved(masked: Masked, approval: Approval, spec: ReleaseSpec) -> No
     if digest_of(frame_of(arrow_of(masked.published, spec.columns))) != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
     judged = approval.verdicts
-    if (judged.gate, judged.k, judged.columns) != (
+    if (judged.gate, judged.k, judged.columns, judged.series) != (
         spec.gate,
         spec.microaggregation.k,
         spec.columns,
+        spec.series,
     ):
         raise ContractError(
-            "an approval must be for the gate, the k and the columns of the spec; got another"
+            "an approval must be for the gate, the k, the columns and the series of the spec; got "
+            "another"
         )
+
+
+def _check_owner(spec: ReleaseSpec | SealedSpec, desk: _Desk, record: Record) -> None:
+    file = record.spec_file.name if record.spec_file else None
+    check_owner(desk.register, spec.release, spec.publication, file)
+
+
+def _unchanged(
+    published: Verification,
+    spec: ReleaseSpec | SealedSpec,
+    desk: _Desk,
+    record: Record,
+    profile: Profile | None,
+) -> PublishedFolder:
+    """Record that the same release is published already, with its own vault file."""
+    desk.keep(record, UNCHANGED, profile, public=_located(published, spec), vault=None)
+    desk.append(UNCHANGED)
+    target = spec.publication.public_folder / spec.release.folder
+    return PublishedFolder(target, desk.manifest, unchanged=True)
 
 
 def _appear(
@@ -219,15 +276,8 @@ def _appear(
     profile: Profile | None,
     places: Places,
 ) -> PublishedFolder:
-    """Publish prepared files, unless the same release is published already."""
-    file = record.spec_file.name if record.spec_file else None
-    check_owner(desk.register, spec.release, spec.publication, file)
+    """Publish prepared files."""
     target = spec.publication.public_folder / spec.release.folder
-    published = public_folder.same_release(spec.release, prepared, places)
-    if published is not None:
-        desk.keep(record, UNCHANGED, profile, public=_located(published, spec))
-        desk.append(UNCHANGED)
-        return PublishedFolder(target, desk.manifest, unchanged=True)
     desk.keep(record, APPROVED, profile, public=_located(prepared.verified, spec))
     desk.append(PUBLISHING)
     try:

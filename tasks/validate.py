@@ -34,6 +34,13 @@ def validate(
     findings : tuple of Finding
         Results of all rules.
     """
+    return check_source(source, spec, run)
+
+
+def check_source(
+    source: pa.Table, spec: ReleaseSpec, run: Run
+) -> tuple[Table, tuple[Finding, ...]]:
+    """Check a source as `validate` does, within another stage."""
     frame = frame_of(source)
     about_columns = _about_columns(source, spec.columns)
     shape = require(shape_suite(spec), frame, DataError, about_columns, run)

@@ -7,8 +7,6 @@ who were visible in the same group as that person in all releases in which the p
 in the new release need to be counted, and only within their new groups.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from algorithms.comparison import Comparison
@@ -21,17 +19,24 @@ _NOT_SEEN = ABSENT - 1
 """Stands for the group of a person whom an attacker knows to be absent or muted."""
 
 
-def seen_groups(history: History, persons: Integers) -> Labels:
-    """Look up the groups in which persons were visible, in the releases within the window.
+def seen_groups(history: History, groups: Labels, visible: Mask) -> Labels:
+    """Keep the groups in which persons were visible, in the releases within the window.
+
+    Parameters
+    ----------
+    history : History
+        The earlier releases.
+    groups, visible : Labels and Mask of shape (n, m)
+        Group of each person in each of them, and whether it was visible, as
+        `History.groups_of` gives them.
 
     Returns
     -------
-    Labels of shape (len(persons), m)
+    Labels of shape (n, number of releases within the window)
         `ABSENT` where a person was absent or muted.
     """
-    groups, visible = replace(history, past=history.within_window).groups_of(persons)
-    groups[~visible] = ABSENT
-    return groups
+    first = len(history.past) - len(history.within_window)
+    return np.where(visible[:, first:], groups[:, first:], ABSENT)
 
 
 def count_candidates(
@@ -111,10 +116,9 @@ def _candidates(files: Comparison) -> Integers | None:
 
 
 def _seen(files: Comparison) -> Labels | None:
-    persons = files.original.persons
-    if files.history is None or persons is None:
+    if files.history is None or files.earlier is None:
         return None
-    return seen_groups(files.history, persons)
+    return seen_groups(files.history, *files.earlier)
 
 
 def _counted(files: Comparison, seen: Labels) -> Integers:

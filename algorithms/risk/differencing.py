@@ -3,7 +3,7 @@
 import numpy as np
 
 from algorithms.comparison import Comparison
-from algorithms.history import ABSENT, History
+from algorithms.history import ABSENT
 from algorithms.jit import kernel
 from algorithms.measure import Measure
 from algorithms.types import Integers, Labels, Mask
@@ -16,15 +16,14 @@ def lone_changes(files: Comparison) -> float | None:
     [DDS79]_. Muted records and persons who have left count as members, for they are in the
     averages.
     """
-    persons = files.original.persons
-    if files.history is None or persons is None:
+    if files.history is None or files.earlier is None:
         return None
+    groups, _ = files.earlier
     order = np.argsort(files.masked.groups, kind="stable")
     ends = np.cumsum(np.bincount(files.masked.groups))
     lone = np.zeros(ends.size, dtype=bool)
-    for past in files.history.past:
-        before, _ = History((past,)).groups_of(persons)
-        lone |= changed_by_one(before[order, 0], ends, np.bincount(past.groups))
+    for t, past in enumerate(files.history.past):
+        lone |= changed_by_one(groups[order, t], ends, np.bincount(past.groups))
     return float(lone.sum())
 
 

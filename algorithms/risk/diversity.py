@@ -8,7 +8,7 @@ import numpy as np
 from algorithms.comparison import Released
 from algorithms.jit import kernel
 from algorithms.measure import Measure
-from algorithms.table import Codes
+from algorithms.table import Codes, combinations
 from algorithms.types import Integers, Labels, Matrix
 
 
@@ -83,8 +83,15 @@ def _worst(
     choose: Callable[[list[float]], float],
     files: Released,
 ) -> float | None:
-    """Take the worst value of all confidential columns; None if the measure applies to none."""
-    values = [measure(codes, files.classes) for codes in files.table.confidential.values()]
+    """Take the worst value of all confidential columns; None if the measure applies to none.
+
+    Muted records show no value, so that they are left out.
+    """
+    shown = np.flatnonzero(~files.table.silent)
+    if not shown.size:
+        return None
+    classes = combinations([files.classes[shown]])
+    values = [measure(codes.take(shown), classes) for codes in files.table.confidential.values()]
     known = [value for value in values if value is not None]
     return choose(known) if known else None
 

@@ -49,9 +49,12 @@ def exposures(table: Table, k: int) -> tuple[Exposure, ...]:
 
 
 def exposure(table: Table, columns: tuple[str, ...], k: int) -> Exposure:
-    """Count records that stand out by the columns counted into k and some confidential ones."""
+    """Count records that stand out by the columns counted into k and some confidential ones.
+
+    Muted records show no confidential value by which they could.
+    """
     codes = [table.confidential[name].values for name in columns]
-    classes = combinations([table.classes, *codes]) if codes else table.classes
+    classes = combinations([table.classes, *codes])[~table.silent] if codes else table.classes
     sizes = np.bincount(classes)
     return Exposure(columns, int((sizes == 1).sum()), int(sizes[sizes < k].sum()))
 
@@ -131,15 +134,22 @@ def smallest_number_of_units(files: Comparison) -> float | None:
 
 
 def one_value(files: Released) -> float | None:
-    """Give the share of records whose class has one value of a confidential column, in per cent."""
-    shares = [_alike(files.classes, codes.values) for codes in files.table.confidential.values()]
-    return 100.0 * max(shares) if shares else None
+    """Give the share of records whose class has one value of a confidential column, in per cent.
+
+    Muted records show no value, so that they neither share one nor keep others from sharing one.
+    """
+    shown = ~files.table.silent
+    counts = [
+        _alike(files.classes[shown], codes.values[shown])
+        for codes in files.table.confidential.values()
+    ]
+    return 100.0 * (max(counts) / len(shown)) if counts else None
 
 
-def _alike(classes: Labels, codes: Labels) -> float:
+def _alike(classes: Labels, codes: Labels) -> int:
     pairs = np.unique(np.column_stack([classes, codes]), axis=0)
     values = np.bincount(pairs[:, 0])
-    return float((values[classes] == 1).mean())
+    return int((values[classes] == 1).sum())
 
 
 def _with_one(files: Released) -> Iterator[Exposure]:

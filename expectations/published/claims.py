@@ -2,6 +2,7 @@
 
 Version 0.1.0 wrote format 1, without a format number. Format 2 added the number. Format 3 states
 the kind of each quasi-identifier, and counts strata, other columns and published weights into k.
+Format 4 states what holds together with earlier releases, and the reason of a revision.
 """
 
 import json
@@ -11,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from algorithms.errors import IntegrityError
+from expectations.published.series_claims import SeriesClaims
 
-FORMAT = 3
+FORMAT = 4
 """The format that this version writes."""
 
 KNOWN_SINCE = 3
@@ -123,6 +125,10 @@ class Claims:
         Measures that need the originals.
     figures : mapping of str to float
         Further measures that need the originals, for people who use the data.
+    revision_reason : str
+        Why the period is published again; empty for its first publication.
+    series : SeriesClaims, optional
+        What holds together with earlier releases; None if the publisher says nothing about them.
     """
 
     format: int
@@ -154,6 +160,18 @@ class Claims:
     small_strata: str = "block"
     enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
+    revision_reason: str = ""
+    series: SeriesClaims | None = None
+
+    @property
+    def muted(self) -> int:
+        """Number of muted records."""
+        return 0 if self.series is None else self.series.muted
+
+    @property
+    def emptied(self) -> tuple[str, ...]:
+        """The columns that are empty in muted records."""
+        return self.of_role("other") + self.of_role("confidential")
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -187,6 +205,11 @@ class Claims:
                 "k counts units, such as persons or households, which the files do not show; rows "
                 "were counted"
             )
+        if self.series is not None and self.series.candidates_min is not None:
+            limits.append(
+                "how many persons may be behind a record if releases are compared was counted "
+                "before publication; the files do not show it"
+            )
         return tuple(limits)
 
     def of_role(self, role: str) -> tuple[str, ...]:
@@ -210,6 +233,15 @@ class Claims:
             and _agree(self.measures, other.measures, EXACT)
             # format 1 has all digits of them
             and _agree(self._figures, other._figures, ROUNDED)
+            and self._same_series(other)
+        )
+
+    def _same_series(self, other: "Claims") -> bool:
+        """Compare claims about earlier releases, which only one of the folders may have."""
+        return (
+            self.series is None
+            or other.series is None
+            or self.series.identity == other.series.identity
         )
 
     @property
@@ -272,6 +304,7 @@ def encode(claims: Claims) -> bytes:
             "format": claims.format,
             "period": claims.period,
             "revision": claims.revision,
+            "revision_reason": claims.revision_reason,
             "rows": claims.rows,
             "k": claims.k,
             "method": claims.method,
@@ -287,6 +320,7 @@ def encode(claims: Claims) -> bytes:
             "measures": claims.measures,
             **claims._figures,
             "figures": claims.figures,
+            "series": None if claims.series is None else claims.series.content,
         },
     }
     return json.dumps(package, indent=2, ensure_ascii=False).encode() + b"\n"
@@ -329,13 +363,24 @@ def _rounded_numbers(package: Any) -> dict[str, Kind]:
 
 
 def _stated(package: Any) -> dict[str, Kind]:
-    """Read the kinds of format 3."""
+    """Read the kinds of format 3 and later."""
     fields = package["resources"][0]["schema"]["fields"]
     return {
         column["name"]: Kind.of(column["microrelease:kind"])
         for column in fields
         if column["microrelease:role"] == "quasi-identifier"
     }
+
+
+def _format_4(package: Any) -> Claims:
+    """Read format 4."""
+    claims = package["microrelease"]
+    series = claims["series"]
+    return replace(
+        _format_3(package),
+        revision_reason=str(claims["revision_reason"]),
+        series=None if series is None else SeriesClaims.of(series),
+    )
 
 
 def _format_3(package: Any) -> Claims:
@@ -398,7 +443,12 @@ def _format_1(package: Any, kinds: Callable[[Any], dict[str, Kind]] = _rounded_n
     return read
 
 
-READERS: dict[int, Callable[[Any], Claims]] = {1: _format_1, 2: _format_1, 3: _format_3}
+READERS: dict[int, Callable[[Any], Claims]] = {
+    1: _format_1,
+    2: _format_1,
+    3: _format_3,
+    4: _format_4,
+}
 
 
 def agrees(one: float, other: float, tolerance: float = EXACT) -> bool:

@@ -4,9 +4,9 @@ from algorithms.attributes import Number
 from algorithms.comparison import Released
 from algorithms.errors import IntegrityError
 from algorithms.evaluation import evaluate_released
-from algorithms.table import Table
+from algorithms.table import Codes, Table
 from expectations.published.claims import agrees
-from expectations.published.verifier import PACKAGE, Verification
+from expectations.published.verifier import PACKAGE, Verification, silent_rows
 from expectations.tables import read_codes
 
 
@@ -21,16 +21,15 @@ def recompute(verified: Verification) -> dict[str, float]:
         If a measure in the description of the folder differs or is unknown.
     """
     claims = verified.claims
-    keys = claims.known
+    others = tuple(name for name in claims.of_role("other") if name in claims.known)
+    keys = tuple(name for name in claims.known if name not in others)
     table = Table(
         attributes=tuple(Number(name) for name in keys),
         # measures of the published side compare values and never calculate with them
         keys=tuple(read_codes(verified.table[name]).values for name in keys),
-        confidential={
-            name: read_codes(verified.table[name])
-            for name, role in claims.roles.items()
-            if role == "confidential"
-        },
+        confidential=_codes(verified, claims.of_role("confidential")),
+        other=_codes(verified, others),
+        muted=silent_rows(verified.table, claims).to_numpy() if claims.muted else None,
     )
     known = evaluate_released(Released(table, claims.k))
     faults = [
@@ -41,3 +40,7 @@ def recompute(verified: Verification) -> dict[str, float]:
     if faults:
         raise IntegrityError(f"the folder does not hold what {PACKAGE} says: {'; '.join(faults)}")
     return {name: known[name] for name in claims.measures}
+
+
+def _codes(verified: Verification, names: tuple[str, ...]) -> dict[str, Codes]:
+    return {name: read_codes(verified.table[name]) for name in names}

@@ -125,6 +125,15 @@ def verify_content(content: Content, name: str) -> Verification:
                 f"rarest occurs in {k_found}"
             ],
         )
+    silent = pc.sum(silent_rows(table, claims), min_count=0).as_py()
+    if silent < claims.muted:
+        raise _broken(
+            name,
+            [
+                f"{', '.join(claims.emptied)} must be empty in {claims.muted} muted rows; they are "
+                f"in {silent}"
+            ],
+        )
     return Verification(claims, table, k_found, checksums)
 
 
@@ -183,6 +192,14 @@ def smallest_class(table: pa.Table, keys: tuple[str, ...]) -> int:
     numbered = table.select(list(keys)).rename_columns([str(i) for i in range(len(keys))])
     counts = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])["count_all"]
     return min(counts.to_pylist(), default=0)
+
+
+def silent_rows(table: pa.Table, claims: Claims) -> pa.ChunkedArray:
+    """Mark the rows in which every column that muting empties is empty."""
+    silent = pa.chunked_array([pa.repeat(True, table.num_rows)])
+    for name in claims.emptied:
+        silent = pc.and_(silent, pc.is_null(table[name]))
+    return silent
 
 
 def field_type(arrow: pa.DataType) -> str | None:

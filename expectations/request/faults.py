@@ -7,9 +7,11 @@ from pydantic_core import ErrorDetails
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 PERIOD = r"^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$"
+WORDS = r"\S"
 PATTERNS = {
     SLUG: "must be lower-case letters and digits, with single dashes between them",
     PERIOD: "must be letters and digits, with single dots, dashes or underscores between them",
+    WORDS: "must be given in words; it is blank",
 }
 
 FILE_SOURCE, DATABASE_SOURCE = "(file)", "(database)"

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.registry import Registry
-from expectations.request.faults import PERIOD
+from expectations.request.faults import PERIOD, WORDS
 
 
 def fields_may_be_empty(schema: dict[str, Any]) -> None:
@@ -50,3 +50,4 @@ Percentage = Annotated[float, Field(ge=0, le=100, strict=True)]
 Limit = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 GroupSize = Annotated[int, Field(ge=2, strict=True)]
 Revision = Annotated[int, Field(ge=0, strict=True)]
+Reason = Annotated[str, Field(pattern=WORDS, max_length=500)]

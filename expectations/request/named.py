@@ -21,6 +21,7 @@ from expectations.request.fields import (
     OrderingName,
     Percentage,
     PeriodName,
+    Reason,
     Revision,
 )
 from expectations.request.spec import ReleaseSpec
@@ -42,6 +43,8 @@ class Changes(BaseModel):
     """Period to release, such as 2026-Q3."""
     revision: Revision | None = None
     """1 for the first revision of a period that is already published, and so on."""
+    reason: Reason | None = None
+    """Why a period is published again; the public files repeat it."""
     method: MethodName | None = None
     """Another method; the options in the spec do not apply to it."""
     ordering: OrderingName | None = None
@@ -91,7 +94,7 @@ class Changes(BaseModel):
         elif self.ordering not in (None, how["ordering"]):
             how.pop("ordering_options")
         for section, keys in (
-            (content["release"], ("period", "revision")),
+            (content["release"], ("period", "revision", "reason")),
             (how, ("method", "ordering", "k")),
             (gate["ceilings"], ("il", "dld")),
         ):
@@ -139,6 +142,11 @@ class Change:
     @property
     def fault(self) -> str | None:
         """The fault of a change that loosens the spec; None for any other."""
+        if self.field.partition(".")[0] == "series":
+            return (
+                f"{self.field}: must be as reviewed; the run asks for {self.used}: change the spec "
+                "file and have it reviewed"
+            )
         if self.field.startswith("gate.ceilings."):
             loosens, direction = self.reviewed is not None and self.used > self.reviewed, "lowered"
         elif self.field.startswith("gate.floors.") or self.field == "microaggregation.k":

@@ -69,6 +69,18 @@ def period_in(name: str) -> tuple[str, Every] | None:
     return found[0].group(), "quarter" if quarter else "month" if month else "year"
 
 
+def in_order(period: str) -> tuple[tuple[bool, int, str], ...]:
+    """Give the key by which periods are sorted: 9 comes before 10.
+
+    Examples
+    --------
+    >>> sorted(["wave-10", "wave-9"], key=in_order)
+    ['wave-9', 'wave-10']
+    """
+    parts = re.findall(r"[0-9]+|[^0-9]+", period)
+    return tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
+
+
 def check_period(every: Every, period: str) -> None:
     """Accept only a period of the length that is released.
 

@@ -27,12 +27,18 @@ from expectations.request.periods import last_full
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.sections.database import DatabaseSection
 from expectations.request.sections.evaluation import EvaluationSection
-from expectations.request.sections.gate import MANDATORY, GateSection
+from expectations.request.sections.gate import GateSection
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.sections.publication import PublicationSection, lies_within
 from expectations.request.sections.release import ReleaseSection
-from expectations.request.sections.series import SeriesSection
+from expectations.request.sections.series import LASTING, SeriesSection
 from expectations.request.sections.source import SourceSection
+from expectations.request.series_rules import (
+    ceilings_to_give,
+    mandatory_ceilings,
+    series_faults,
+    series_warnings,
+)
 
 PERIOD_MARK = "{period}"
 """Stands in a path for the period of the run."""
@@ -103,6 +109,7 @@ class ReleaseSpec(BaseModel):
             *self._columns_apart(),
             *self._ceilings_to_come(),
             *self._limits_that_refuse_nothing(),
+            *series_warnings(self.series),
         )
 
     def _columns_apart(self) -> Iterator[str]:
@@ -114,7 +121,7 @@ class ReleaseSpec(BaseModel):
             )
 
     def _ceilings_to_come(self) -> Iterator[str]:
-        missing = self.gate.ceilings.missing
+        missing = ceilings_to_give(self.gate, self.series)
         if missing:
             yield (
                 f"gate.ceilings gives no {' and no '.join(missing)}, so the spec can be checked "
@@ -149,16 +156,35 @@ class ReleaseSpec(BaseModel):
         Raises
         ------
         SpecError
-            If the ceiling of IL or that of DLD is missing.
+            If the ceiling of IL, that of DLD or, for cohorts, that of muted records is missing.
         """
-        missing = self.gate.ceilings.missing
+        missing, needed = ceilings_to_give(self.gate, self.series), mandatory_ceilings(self.series)
         if missing:
+            verb = "is" if len(missing) == 1 else "are"
             found = (
-                f"{missing[0]} is missing" if len(missing) < len(MANDATORY) else "none are given"
+                f"{' and '.join(missing)} {verb} missing"
+                if len(missing) < len(needed)
+                else "none are given"
             )
             raise SpecError(
-                f"gate.ceilings must give {' and '.join(MANDATORY)} before anything can be "
+                f"gate.ceilings must give {' and '.join(needed)} before anything can be "
                 f"released; {found}: `microrelease explore SPEC` proposes ceilings"
+            )
+
+    def check_reason(self) -> None:
+        """Check that a revision says why it is published.
+
+        Candidates that older versions sealed do not, so that reading a spec does not ask for it.
+
+        Raises
+        ------
+        SpecError
+            If the reason is missing.
+        """
+        if self.release.revision and self.release.reason is None:
+            raise SpecError(
+                "release.reason: a revision must say why the period is published again; it is "
+                "missing: give the reason beside the revision"
             )
 
     def check_repeatable(self) -> None:
@@ -188,6 +214,12 @@ class ReleaseSpec(BaseModel):
             ]
         if faults:
             raise SpecError("\n".join(faults))
+
+    @property
+    def follows_persons(self) -> bool:
+        """Whether persons can be followed from release to release."""
+        lasting = self.series is None or self.series.persons == LASTING
+        return bool(self.columns.identifiers) and lasting
 
     @property
     def plan(self) -> Plan:
@@ -233,6 +265,13 @@ class ReleaseSpec(BaseModel):
             raise SpecError(
                 "microaggregation: each_column and small_strata: merge exclude each other"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _series_fits(self) -> Self:
+        faults = list(series_faults(self.series, self.columns, self.microaggregation, self.gate))
+        if faults:
+            raise SpecError("\n".join(faults))
         return self
 
     @model_validator(mode="after")

@@ -14,7 +14,7 @@ from expectations.request.faults import faults
 from expectations.request.sections.database import ENDING
 from expectations.request.spec import ADDRESS, ReleaseSpec
 
-FOLDERS = ("public_folder", "register_folder", "staging_folder")
+PLACES = ("public_folder", "register_folder", "staging_folder", "vault_key")
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -184,7 +184,7 @@ def _fault(words: str, node: yaml.Node) -> yaml.YAMLError:
 def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the paths of a spec absolute: relative ones start from its folder."""
     anchored = dict(content)
-    for section, keys in (("source", ("path", "query")), ("publication", FOLDERS)):
+    for section, keys in (("source", ("path", "query")), ("publication", PLACES)):
         if isinstance(content.get(section), dict):
             anchored[section] = {
                 key: str(folder / value) if key in keys and _is_path(value) else value

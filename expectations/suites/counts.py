@@ -102,6 +102,7 @@ ROWS: dict[str, Callable[..., int]] = {
     "ExpectEveryCombinationAtLeastKTimes": rows_in_small_groups,
     "ExpectEveryCombinationOfAtLeastKUnits": rows_of_few_units,
     "ExpectColumnValuesToNotBeNull": lambda frame, column: int(frame[column].isna().sum()),
+    "ExpectColumnValuesToBeNull": lambda frame, column: int(frame[column].notna().sum()),
     "ExpectColumnValuesToBeUnique": lambda frame, column: int(
         frame[column].dropna().duplicated(keep=False).sum()
     ),

@@ -1,11 +1,11 @@
 """The suite for the table that would be published."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from algorithms.table import Table
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.kinds import kind_of
-from expectations.suites.rules import Suite, rule
+from expectations.suites.rules import Rule, Suite, rule
 
 UNIT = "microrelease:unit"
 """Name of the column of units in the frame that is checked; no column of a file has it."""
@@ -25,7 +25,7 @@ def output_suite(
     withheld : int
         Number of records that are not published.
     digests : mapping of str to str
-        Digest of each column that must be published unchanged.
+        Digest of each column that must be published unchanged in all records.
     """
     columns, k = spec.columns, spec.microaggregation.k
     return Suite(
@@ -63,17 +63,41 @@ def output_suite(
                 for attribute in original.attributes
                 for each_rule in kind_of(attribute).output_rules(attribute)
             ),
-            *(
-                rule(
-                    "ExpectColumnToHaveDigest",
-                    f"{column!r} must be unchanged",
-                    column=column,
-                    digest=digest,
-                )
-                for column, digest in digests.items()
-            ),
+            *_unchanged(digests, "must be unchanged"),
         ),
     )
+
+
+def visible_suite(digests: Mapping[str, str]) -> Suite:
+    """Build the suite for the records that are not muted.
+
+    Parameters
+    ----------
+    digests : mapping of str to str
+        Digest of each column that muting empties, in these records before masking.
+    """
+    words = "must be unchanged in records that are not muted"
+    return Suite(name="output-visible", rules=tuple(_unchanged(digests, words)))
+
+
+def muted_suite(columns: Iterable[str]) -> Suite:
+    """Build the suite for muted records; ``columns`` are those that muting empties."""
+    return Suite(
+        name="output-muted",
+        rules=tuple(
+            rule(
+                "ExpectColumnValuesToBeNull",
+                f"{name!r} must be empty in muted records",
+                column=name,
+            )
+            for name in columns
+        ),
+    )
+
+
+def _unchanged(digests: Mapping[str, str], words: str) -> Iterator[Rule]:
+    for column, digest in digests.items():
+        yield rule("ExpectColumnToHaveDigest", f"{column!r} {words}", column=column, digest=digest)
 
 
 def unit_suite(spec: ReleaseSpec) -> Suite:

@@ -90,6 +90,7 @@ def run(
     """
     resolved = _resolved(spec, period)
     resolved.check_releasable()
+    resolved.check_reason()
     if not as_json:
         display.warnings(resolved.warnings)
     with (

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from algorithms.errors import SpecError
 from algorithms.evaluation import Evaluation
+from algorithms.history import History
 from algorithms.local_search.search import default_iterations
 from algorithms.masked import Masked
 from algorithms.masking import BUDGET_OPTIONS
@@ -14,6 +15,8 @@ from algorithms.orderings import ORDERINGS
 from algorithms.table import Table
 from expectations.gate import Verdict, Verdicts
 from expectations.request.sections.microaggregation import MicroaggregationSection
+from expectations.request.sections.series import COHORTS
+from expectations.request.series_rules import PROMISED
 from expectations.request.spec import ReleaseSpec
 from tasks.pipeline import mask_and_measure, plainly
 
@@ -165,15 +168,23 @@ def _with_iterations(choice: MicroaggregationSection, iterations: int) -> Microa
 def measures_of(spec: ReleaseSpec) -> tuple[str, ...]:
     """List the measures that a map shows, and those that the gate limits."""
     gated = (*spec.gate.ceilings.all, *spec.gate.floors.all)
-    return tuple(name for name in MEASURES if name in SHOWN or name in gated)
+    lasting = spec.series is not None and spec.series.method == COHORTS
+    shown = (*SHOWN, *PROMISED) if lasting else SHOWN
+    return tuple(name for name in MEASURES if name in shown or name in gated)
 
 
 def try_choice(table: Table, spec: ReleaseSpec, choice: MicroaggregationSection) -> Cell:
-    """Group, round and measure a table as a release would, and compare it with the limits."""
+    """Group, round and measure a table as a release would, and compare it with the limits.
+
+    It is taken for the first release of its series.
+    """
     changed = spec.model_copy(update={"microaggregation": choice})
     least = spec.microaggregation.k
-    masked, evaluation = mask_and_measure(table, changed, plainly, measures_of(spec))
-    verdicts = Verdicts(evaluation, spec.gate, max(choice.k, least), spec.columns)
+    first = History() if spec.follows_persons else None
+    masked, evaluation = mask_and_measure(table, changed, plainly, measures_of(spec), first)
+    verdicts = Verdicts(
+        evaluation, spec.gate, max(choice.k, least), spec.columns, series=spec.series
+    )
     iterations = _iterations(masked)
     return Cell(
         choice,

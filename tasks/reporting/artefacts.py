@@ -123,6 +123,7 @@ def show_summary(
 ) -> None:
     """Log the decision, its reasons, and pictures."""
     parts = [f"# {heading}: {spec.release.title}, {spec.release.folder.name}", f"{sentence}."]
+    parts.append(_warnings(record))
     if verdicts:
         parts += [_verdict_table(verdicts), certificate]
     parts += [f"![{label}](data:image/png;base64,{png})" for label, png in _pictures(spec, profile)]
@@ -180,6 +181,7 @@ def review_text(
         f"{record.started_by or 'an unnamed person'}, passed its gate and is sealed. "
         "Should it be published?",
         _verdict_table(verdicts),
+        _warnings(record),
         _reviewed(record),
         certificate,
         f"Report: [{manifest.with_name(REPORT)}]({manifest.with_name(REPORT).as_uri()})",
@@ -241,6 +243,11 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
         for verdict in verdicts
     ]
     return "\n".join(["| measure | value | limit | verdict |", "|---|--:|--:|---|", *rows])
+
+
+def _warnings(record: Record) -> str:
+    """List the warnings of an attempt."""
+    return "\n".join(f"- **Warning:** {warning}" for warning in record.warnings)
 
 
 def _facts(record: Record) -> str:

@@ -15,6 +15,7 @@ from algorithms.orderings import ORDERINGS
 from algorithms.references import PAPERS
 from expectations.published.claims import KNOWN_SINCE, UNITS, Claims, Kind
 from expectations.published.verifier import CSV, PACKAGE, PARQUET, field_type
+from tasks.reporting.across import across, muted, revised
 from tasks.reporting.page import in_words, render
 from tasks.reporting.sizes import size_ranges
 
@@ -93,6 +94,9 @@ def methodology(claims: Claims, facts: Facts) -> str:
         columns=_columns(claims),
         promise=promise(claims),
         secrets=secrets(claims),
+        across=across(claims),
+        muted=muted(claims),
+        revised=revised(claims),
         lines=_kinds_in_words(claims, LINES),
         labelled=_kinds_in_words(claims, LABELLED),
         moments=facts.moments,
@@ -112,6 +116,9 @@ def readme(claims: Claims) -> str:
         columns=_columns(claims),
         promise=promise(claims),
         secrets=secrets(claims),
+        across=across(claims),
+        muted=muted(claims),
+        revised=revised(claims),
         lines=_kinds_in_words(claims, LINES),
         labelled=_kinds_in_words(claims, LABELLED),
     )
@@ -200,9 +207,14 @@ def _treatment(column: str, claims: Claims) -> str:
         if role == "stratum" and claims.small_strata == "merge":
             return f"{AS_COLLECTED[role]}; small strata are merged into wider ones"
         # format 2 counted no other column into k
-        return "as collected" if claims.format < KNOWN_SINCE else AS_COLLECTED[role]
+        words = "as collected" if claims.format < KNOWN_SINCE else AS_COLLECTED[role]
+        return f"{words}; empty in muted records" if _is_emptied(column, claims) else words
     kind = claims.kinds[column]
     return "; ".join(filter(None, (_representative(kind), MISSING.get(kind.missing))))
+
+
+def _is_emptied(column: str, claims: Claims) -> bool:
+    return bool(claims.muted) and column in claims.emptied
 
 
 def _representative(kind: Kind) -> str:

@@ -8,11 +8,13 @@ from typing import Any
 import yaml
 
 from algorithms.evaluation import Evaluation
+from algorithms.measure import Measure
 from algorithms.measures import MEASURES
 from algorithms.profile import ColumnProfile, LabelProfile, Margin, Profile
 from algorithms.utility.moments import QUANTILES
 from expectations.concerns import Concern, concerns
 from expectations.manifest import Manifest
+from expectations.request.series_rules import COMPARING
 from tasks.reporting import pictures
 from tasks.reporting.page import MOST_CONCERNS, render
 from tasks.reporting.pictures import Svg, as_svg
@@ -31,6 +33,17 @@ KINDS = {
     "hierarchies": "codes in a tree",
 }
 """Kinds of columns in words, by the list of the spec that names them."""
+
+GROUPS = {
+    "fresh": "fresh in every release",
+    "cohorts": "last from release to release; records that could be followed are muted",
+}
+LINKS = {
+    "perfect": "every record from release to release (the worst case)",
+    "measured": "only records that matching published values finds; this is a measurement, not a "
+    "proof",
+}
+"""Choices of the section ``series`` in words."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +142,31 @@ class Drawings:
     linkage: Svg
 
 
+@dataclass(frozen=True)
+class Compared:
+    """The release beside the earlier ones of its series.
+
+    Attributes
+    ----------
+    editions : tuple of str, optional
+        The releases that it was compared with; None if persons cannot be followed.
+    terms : dict of str to str
+        What the spec says about the series, for people.
+    decisions : dict of str to str
+        Decisions that someone gave a reason for, and the reason.
+    measured : tuple of Measure
+        Measures that follow persons from release to release, and have a value.
+    omitted : dict of str to str
+        Titles of such measures that were left out, and why.
+    """
+
+    editions: tuple[str, ...] | None
+    terms: dict[str, str]
+    decisions: dict[str, str]
+    measured: tuple[Measure, ...]
+    omitted: dict[str, str]
+
+
 def release_report(manifest: Manifest, profile: Profile | None = None) -> str:
     """Write the page of one attempt, published, blocked or failed.
 
@@ -149,6 +187,7 @@ def release_report(manifest: Manifest, profile: Profile | None = None) -> str:
         verdicts=manifest.gate,
         evaluation=evaluation,
         concerns=_concerns(manifest, evaluation),
+        compared=_compared(manifest, evaluation),
         measures=MEASURES,
         losses=list(_losses(manifest, evaluation)),
         column_changes=_column_changes(manifest, evaluation),
@@ -165,6 +204,53 @@ def _concerns(manifest: Manifest, evaluation: Evaluation | None) -> tuple[Concer
     limits = {verdict.measure: verdict.limit for verdict in manifest.gate}
     ranked = concerns(evaluation.measures, manifest.k, limits)
     return tuple(concern for concern in ranked if concern.level != "low")[:MOST_CONCERNS]
+
+
+def _compared(manifest: Manifest, evaluation: Evaluation | None) -> Compared | None:
+    """Describe the release beside earlier ones; None if neither figures nor the spec tell of it."""
+    series = manifest.spec.get("series") or {}
+    decisions = _decisions(manifest, series)
+    if evaluation is None or (evaluation.compared is None and not series and not decisions):
+        return None
+    follow = [MEASURES[name] for name in MEASURES if name in COMPARING]
+    return Compared(
+        editions=evaluation.compared,
+        terms=_terms(series),
+        decisions=decisions,
+        measured=tuple(each for each in follow if each.name in evaluation.measures),
+        omitted={
+            each.title: evaluation.notes[each.name]
+            for each in follow
+            if each.name in evaluation.notes and each.name not in evaluation.measures
+        },
+    )
+
+
+def _terms(series: Mapping[str, Any]) -> dict[str, str]:
+    """Say how releases are protected together."""
+    if not series:
+        return {"Section series of the spec": "none: releases are compared, and only warned of"}
+    window = series["window"]
+    return {
+        "Groups": GROUPS[series["method"]],
+        "Persons": series["persons"],
+        "An attacker can follow": LINKS[series["links"]],
+        "Over": "all releases" if window is None else f"{window} releases, this one included",
+    }
+
+
+def _decisions(manifest: Manifest, series: Mapping[str, Any]) -> dict[str, str]:
+    """Collect the decisions that every report repeats, with their reasons."""
+    found = {}
+    if series.get("reason"):
+        found["No person is in two releases"] = series["reason"]
+    if series.get("start"):
+        start = series["start"]
+        found[f"Releases before {start['period']} are not compared"] = start["reason"]
+    reason = manifest.spec.get("release", {}).get("reason")
+    if reason:
+        found["The period is published again"] = reason
+    return found
 
 
 def elided(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,16 @@
 """The attempts of a register, in figures that may be shown to all staff."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from expectations.request.named import Change
+from expectations.request.periods import in_order
 from tasks.store.audit import Audit
 from tasks.store.register import (
     ABANDONED,
     APPROVED,
+    FORGOTTEN,
     PUBLISHED,
     REPORT,
     STARTED,
@@ -96,17 +97,13 @@ def latest(pasts: Iterable[Past], dataset: str) -> list[Past]:
 
 def by_period(past: Past) -> tuple[tuple[tuple[bool, int, str], ...], str]:
     """Sort attempts by period, and those of one period by their time; 9 comes before 10."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", past.period)
-    return (
-        tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts),
-        past.attempt,
-    )
+    return in_order(past.period), past.attempt
 
 
 def _past(register: Register, attempt: str, entries: Sequence[Entry], audit: Audit | None) -> Past:
     entry = entries[-1]
     if all(each.manifest_sha256 is None for each in entries):
-        return _killed(register, entry)
+        return _without_manifest(register, entry)
     manifest = register.manifest(attempt)
     review, public = manifest.review, manifest.public
     decision = entry.event if entry.event != APPROVED else PUBLISHED
@@ -142,16 +139,20 @@ def _past(register: Register, attempt: str, entries: Sequence[Entry], audit: Aud
     )
 
 
-def _killed(register: Register, entry: Entry) -> Past:
-    """Describe an attempt that started and left nothing but its lines."""
+def _without_manifest(register: Register, entry: Entry) -> Past:
+    """Describe an attempt that left nothing but its lines."""
     running = entry.event == STARTED and register.is_running(entry.attempt)
+    if entry.event == FORGOTTEN:
+        decision, reason = FORGOTTEN, f"the vault file of {entry.forgets} was removed"
+    else:
+        decision, reason = (RUNNING, "") if running else (ABANDONED, CRASHED)
     return Past(
         attempt=entry.attempt,
         time=entry.time,
         dataset=entry.dataset,
         period=entry.release.edition,
-        decision=RUNNING if running else ABANDONED,
-        reason="" if running else CRASHED,
+        decision=decision,
+        reason=reason,
         started_by=entry.started_by or "",
     )
 

@@ -6,8 +6,8 @@ itself.
 carry its hash, and it carries that of ``report.html`` beside it. Because of the order of writing,
 every crash can be recognised and repaired:
 
-    line "started"  ->  manifest  ->  line "publishing"  ->  public folder renamed into place  ->
-    line "published"
+    line "started"  ->  vault file  ->  manifest  ->  line "publishing"  ->  public folder renamed
+    into place  ->  line "published"
 
 No release appears before its line "publishing", and no line says "published" before the release has
 appeared. A process holds a lock for as long as its attempt runs, which distinguishes attempts that
@@ -30,7 +30,8 @@ from pydantic import BaseModel
 from algorithms.errors import IntegrityError, StorageError
 from expectations.manifest import OPEN, Manifest, ReleaseFacts, decode, encode
 from expectations.published.verifier import checksums_of, verify_content
-from expectations.request.sections.release import ReleaseSection
+from expectations.request.sections.release import ReleaseSection, folder_name
+from tasks.store import vault
 from tasks.store.disk import PRIVATE, PUBLIC, Folder, opened
 
 LINES, ATTEMPTS, LOCKS = "register.jsonl", "attempts", "locks"
@@ -40,8 +41,8 @@ NO_LINE = "0" * 64
 
 STARTED, PUBLISHING, PUBLISHED, ABANDONED = "started", "publishing", "published", "abandoned"
 APPROVED, UNCHANGED, BLOCKED, FAILED = "approved", "unchanged", "blocked", "failed"
-SEALED, REJECTED = "sealed", "rejected"
-OUTCOMES = (PUBLISHED, UNCHANGED, BLOCKED, FAILED, ABANDONED, SEALED, REJECTED)
+SEALED, REJECTED, FORGOTTEN = "sealed", "rejected", "forgotten"
+OUTCOMES = (PUBLISHED, UNCHANGED, BLOCKED, FAILED, ABANDONED, SEALED, REJECTED, FORGOTTEN)
 
 ATTEMPT = re.compile(r"([0-9]{6,})-.")
 """How the name of an attempt begins; files with other names are not ours."""
@@ -72,6 +73,8 @@ class Entry(BaseModel):
     """The person who started the attempt; after that, the manifest has the name."""
     candidate: str | None = None
     """The candidate that was decided on, if there was one."""
+    forgets: str | None = None
+    """The attempt whose vault file was removed, if this line is about that."""
 
     @property
     def release(self) -> ReleaseFacts:
@@ -121,6 +124,22 @@ class Chain:
             for attempt, entries in self.attempts.items()
             if entries[-1].event == SEALED and attempt not in decided
         ]
+
+    @property
+    def published(self) -> list[Entry]:
+        """The entries that say that a release is public, in order."""
+        return [entry for entry in self.entries if entry.event == PUBLISHED]
+
+    @property
+    def forgotten(self) -> set[str]:
+        """The attempts whose vault files were removed on purpose."""
+        return {entry.forgets for entry in self.entries if entry.forgets is not None}
+
+    @property
+    def in_vault(self) -> set[str]:
+        """The attempts whose vault files are kept: those of published releases and candidates."""
+        published = {entry.candidate or entry.attempt for entry in self.published}
+        return (published | set(self.waiting)) - self.forgotten
 
 
 @dataclass
@@ -260,6 +279,7 @@ class Register:
         manifest_sha256: str | None = None,
         started_by: str | None = None,
         candidate: str | None = None,
+        forgets: str | None = None,
     ) -> None:
         entry = Entry(
             previous=self.chain().head,
@@ -272,9 +292,17 @@ class Register:
             revision=release.revision,
             started_by=started_by,
             candidate=candidate,
+            forgets=forgets,
         )
         root.append(LINES, _line(entry) + b"\n")
         root.flush()
+
+    def forget(self, root: Folder, release: ReleaseFacts, file_of: str, started_by: str) -> None:
+        """Add a line that says that the vault file of an attempt is removed on purpose."""
+        attempt = self.new_attempt(
+            Path(release.name, folder_name(release.period, release.revision))
+        )
+        self._append(root, attempt, FORGOTTEN, release, started_by=started_by, forgets=file_of)
 
     def manifest(self, attempt: str) -> Manifest:
         """Read the manifest of an attempt.
@@ -390,6 +418,21 @@ class Register:
             self.append(root, attempt, ABANDONED if approved else manifest.decision)
         for entry in self.chain().unfinished:
             self._end(root, entry)
+        self.sweep_vault(root)
+
+    def sweep_vault(self, root: Folder) -> None:
+        """Remove vault files of attempts that are neither published nor wait for a decision."""
+        for population, name in self.leftovers(root):
+            vault.remove(root, population, name)
+
+    def leftovers(self, root: Folder) -> list[tuple[str, str]]:
+        """List the vault files that count for nothing, by population and name."""
+        kept = {f"{attempt}{vault.ENDING}" for attempt in self.chain().in_vault}
+        return [
+            (population, name)
+            for population, name in vault.files(root)
+            if ATTEMPT.match(name.removeprefix(".")) and name not in kept
+        ]
 
     def _end(self, root: Folder, entry: Entry) -> None:
         """Record the outcome of an attempt that a crash interrupted; a running attempt goes on."""

@@ -137,7 +137,9 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     table, _ = validate.fn(ingest.fn(spec)[0], spec, run)
     masked, evaluation = pipeline.mask_and_measure(table, spec, pipeline.plainly)
     drawn = profile.fn(masked)
-    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
+    verdicts = Verdicts(
+        evaluation, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series
+    )
     approval = judge.fn(masked, verdicts, spec).approval
     frame = frame_of(arrow_of(masked.published, spec.columns))
     assert approval == Approval(verdicts, digest_of(frame))

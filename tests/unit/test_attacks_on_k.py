@@ -52,7 +52,7 @@ def survey(tmp_path: Path) -> Request:
 def folder(survey: Request) -> Path:
     published = publish_all(survey)
     verified = verify(published)
-    assert verified.claims.format == FORMAT == 3
+    assert verified.claims.format == FORMAT == 4
     assert verified.claims.known == ("region", "town", "size", "age", "weight")
     recompute(verified)
     return published

@@ -51,6 +51,16 @@ def one(name: str, value: float, k: int = 5, limit: float | None = None) -> Conc
         ("t_equal", 0.95, "high", "0.95 of at most 1"),
         ("rounding", 0.0, "low", "Rounding averages accounts for 0 %"),
         ("reidentified_random", 20.0, "low", "follows from the sizes of groups"),
+        ("candidates_min", 5.0, "low", "leaves 5 candidates for at least one visible record, as"),
+        ("candidates_min", 1.0, "high", "leaves 1 candidates for at least one visible record, not"),
+        ("singled_out", 0.0, "low", "singles out 0 % of the visible records"),
+        ("under_k_across", 12.0, "high", "fewer than k candidates for 12 %"),
+        ("muted", 6.0, "medium", "6 % of the records are muted"),
+        ("lone_changes", 1.0, "high", "1 groups differ from an earlier one by a single person"),
+        ("l_across", 1.0, "high", "leaves one value of a stable column"),
+        ("l_across", 2.0, "medium", "leaves at least 2 values"),
+        ("l_across", 3.0, "low", "leaves at least 3 values"),
+        ("exact_singled_out", 90.0, "low", "to someone who knows all absences"),
         ("sst", 9.0, "low", "depends on the table"),
         ("pmse", math.nan, "medium", "could not be computed"),
     ],
@@ -138,7 +148,8 @@ def test_a_worse_value_never_ranks_lower() -> None:
 
 
 def test_every_measure_has_a_rule_or_a_reason_for_having_none() -> None:
-    ruled = {*RULES_OF_THUMB, *LINKED, *SPECIAL, *DESCRIBES_THE_TABLE, "reidentified_random"}
+    ruled = {*RULES_OF_THUMB, *LINKED, *SPECIAL, *DESCRIBES_THE_TABLE}
+    ruled |= {"reidentified_random", "exact_singled_out"}
     assert ruled == set(MEASURES)
     assert set(DIVERSITY) <= set(SPECIAL)
     for name, (medium, high, sentence) in RULES_OF_THUMB.items():

@@ -184,6 +184,7 @@ EVERY_RULE = Suite(
                 {"column_list": ["code"], "unit": "real", "k": 2},
             ),
             ("ExpectColumnValuesToNotBeNull", {"column": "mixed"}),
+            ("ExpectColumnValuesToBeNull", {"column": "mixed"}),
             ("ExpectColumnValuesToBeUnique", {"column": "mixed"}),
             ("ExpectColumnToHaveDigest", {"column": "code", "digest": "d"}),
             ("ExpectTableColumnsToMatchSet", {"column_set": ["code", "real"]}),

@@ -227,7 +227,7 @@ def frame(masked: Masked, spec: Any) -> pd.DataFrame:
 
 
 def verdicts(found: Evaluation, spec: Any) -> Verdicts:
-    return Verdicts(found, spec.gate, spec.microaggregation.k, spec.columns)
+    return Verdicts(found, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series)
 
 
 def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of: Request) -> None:

@@ -234,6 +234,11 @@ class ColumnsSection(BaseModel):
         return self.strata + self.other + self.confidential
 
     @property
+    def muted(self) -> tuple[str, ...]:
+        """The columns that are empty in muted records."""
+        return self.other + self.confidential
+
+    @property
     def numeric(self) -> tuple[str, ...]:
         """The columns that must be read as numbers."""
         labelled = {*self.categories, *self.ordered, *self.hierarchies, *self.dates}

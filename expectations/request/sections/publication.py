@@ -22,6 +22,9 @@ class PublicationSection(BaseModel):
     staging_folder: Path | None = None
     """Folder in which a release is prepared before it appears, on the same file system as the
     public folder; by default a folder beside that one."""
+    vault_key: Path | None = None
+    """File with the key of the vault, created if it is missing; by default beside the vault in the
+    register, but better on another disk."""
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -36,18 +39,22 @@ class PublicationSection(BaseModel):
         SpecError
             If one does.
         """
-        places = {
+        folders = {
             "public_folder": self.public_folder,
             "register_folder": self.register_folder,
             "staging_folder": self.staging,
         }
+        places = {**folders, "vault_key": self.vault_key}
         for inner, outer in (
             ("register_folder", "public_folder"),
             ("public_folder", "register_folder"),
             ("staging_folder", "public_folder"),
             ("staging_folder", "register_folder"),
+            ("vault_key", "public_folder"),
+            ("vault_key", "staging_folder"),
         ):
-            if lies_within(places[inner], places[outer]):
+            place = places[inner]
+            if place is not None and lies_within(place, folders[outer]):
                 raise SpecError(f"{inner} must lie outside {outer}; it lies inside: choose another")
 
     @property

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator, model_va
 
 from algorithms.errors import SpecError
 from expectations.request.faults import SLUG
-from expectations.request.fields import STRICT, PeriodName, Revision
+from expectations.request.fields import STRICT, PeriodName, Reason, Revision
 from expectations.request.periods import Every, check_period, check_zone
 
 REVISION_MARK = "-revision-"
@@ -38,6 +38,8 @@ class ReleaseSection(BaseModel):
     """Terms under which the public files may be used, as an SPDX name such as CC-BY-4.0."""
     revision: Revision = 0
     """0 for the first publication of a period, 1 for its first revision, and so on."""
+    reason: Reason | None = None
+    """Why the period is published again; a revision needs it, and the public files repeat it."""
     formerly: str | None = Field(default=None, max_length=255)
     """Previous name of this spec file, such as old-name.yaml, if it was renamed: a dataset is
     released from one spec file only."""
@@ -54,6 +56,12 @@ class ReleaseSection(BaseModel):
         if period is not None and REVISION_MARK in period:
             raise SpecError(f"a period must not contain {REVISION_MARK!r}; set revision instead")
         return period
+
+    @model_validator(mode="after")
+    def _only_revisions_have_reasons(self) -> Self:
+        if self.reason is not None and not self.revision:
+            raise SpecError("reason is about a revision; revision is 0: drop the reason")
+        return self
 
     @model_validator(mode="after")
     def _has_a_period(self) -> Self:

@@ -1,5 +1,6 @@
 """The section ``series``: how a release is protected together with the earlier ones."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -8,10 +9,10 @@ from algorithms.errors import SpecError
 from algorithms.history import Links
 from algorithms.series.cohorts import Cohorts
 from expectations.request.faults import SLUG
-from expectations.request.fields import STRICT, PeriodName
+from expectations.request.fields import STRICT, PeriodName, Reason
 
+FRESH, COHORTS = "fresh", "cohorts"
 LASTING, NEW_EACH_PERIOD = "lasting", "new each period"
-Reason = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class StartSection(BaseModel):
@@ -59,21 +60,44 @@ class SeriesSection(BaseModel):
     """From which period on releases are compared, if earlier ones cannot be."""
 
     @model_validator(mode="after")
-    def _reasons_are_given(self) -> Self:
-        if (self.persons == NEW_EACH_PERIOD) != (self.reason is not None):
-            raise SpecError(
-                f"persons: {NEW_EACH_PERIOD} and reason must be given together; one is missing"
-            )
-        if self.persons == NEW_EACH_PERIOD and (self.method == "cohorts" or self.window):
-            raise SpecError(
-                f"method: cohorts and window are about persons who last; persons: "
-                f"{NEW_EACH_PERIOD} says that there are none: drop one of them"
-            )
+    def _fits_together(self) -> Self:
+        faults = [*self._persons_at_fault(), *self._method_at_fault()]
+        if faults:
+            raise SpecError("; ".join(faults))
         return self
+
+    def _persons_at_fault(self) -> Iterator[str]:
+        if (self.persons == NEW_EACH_PERIOD) != (self.reason is not None):
+            yield f"persons: {NEW_EACH_PERIOD} and reason must be given together; one is missing"
+        about_lasting = {
+            "method": self.method == COHORTS,
+            "window": self.window is not None,
+            "links": self.links != "perfect",
+            "population": self.population is not None,
+            "stable": bool(self.stable),
+            "start": self.start is not None,
+        }
+        given = [key for key, is_given in about_lasting.items() if is_given]
+        if self.persons == NEW_EACH_PERIOD and given:
+            yield (
+                f"{', '.join(given)}: {'this is' if len(given) == 1 else 'these are'} about "
+                f"persons who last; persons: {NEW_EACH_PERIOD} says that there are none: drop one "
+                "of them"
+            )
+
+    def _method_at_fault(self) -> Iterator[str]:
+        default = type(self).model_fields["il_over_fresh"].default
+        about_cohorts = {
+            "il_over_fresh": self.il_over_fresh != default,
+            "leaving": self.leaving is not None,
+        }
+        given = [key for key, is_given in about_cohorts.items() if is_given]
+        if self.method != COHORTS and given:
+            yield f"{', '.join(given)}: about method: cohorts; the method is {self.method}"
 
     @property
     def cohorts(self) -> Cohorts | None:
         """How groups last; None if every release is grouped afresh."""
-        if self.method == "fresh":
+        if self.method == FRESH:
             return None
         return Cohorts(il_over_fresh=self.il_over_fresh, leaving=self.leaving)

@@ -1,0 +1,122 @@
+"""Adds the groups of a release to the vault, so that later releases can be compared with it."""
+
+import numpy as np
+
+from algorithms.errors import ContractError, IntegrityError
+from algorithms.masked import Masked
+from algorithms.types import Labels
+from expectations.manifest import VaultFacts
+from expectations.published.verifier import CSV
+from expectations.request.sections.release import ReleaseSection
+from expectations.request.spec import ReleaseSpec
+from tasks.recall import Persons, Recalled
+from tasks.store import vault
+from tasks.store.disk import Folder
+from tasks.store.editions import check_last, population_of
+from tasks.store.public_folder import Prepared
+from tasks.store.register import Register
+from tasks.store.vault import Header, Members
+from tasks.store.vault_key import keep_key
+
+
+def persons_of(spec: ReleaseSpec, recalled: Recalled | None) -> Persons | None:
+    """Give the persons that a publication adds to the vault; None if it adds nothing.
+
+    Raises
+    ------
+    ContractError
+        If the spec declares a series, and its release was compared with nothing.
+    """
+    persons = None if recalled is None else recalled.persons
+    if persons is None and spec.series is not None and population_of(spec) is not None:
+        raise ContractError("a release of a series must be compared with the earlier releases")
+    return persons
+
+
+def remember(
+    masked: Masked,
+    spec: ReleaseSpec,
+    persons: Persons,
+    prepared: Prepared,
+    register: Register,
+    root: Folder,
+    attempt: str,
+) -> VaultFacts:
+    """Write the vault file of a release that is about to be published or sealed.
+
+    Raises
+    ------
+    RefusedError
+        If another release of the same persons has been published in the meantime.
+    """
+    population, key = persons.population, persons.key
+    check_last(register, spec.release, population, persons.previous)
+    keep_key(key, persons.key_file)
+    members = _members(masked, spec, persons)
+    header = Header(
+        population=population,
+        dataset=spec.release.name,
+        period=str(spec.release.period),
+        revision=spec.release.revision,
+        k=masked.k,
+        key=key.fingerprint,
+        data_sha256=prepared.verified.checksums[CSV],
+        previous=persons.previous,
+    )
+    content = vault.encode(header, members)
+    vault.keep(root, population, attempt, content)
+    return VaultFacts(
+        population=population,
+        file=vault.file_of(population, attempt),
+        sha256=vault.sha256(content),
+        persons=len(members.tokens),
+        muted=int((~members.visible).sum()),
+        key=key.fingerprint,
+        previous=persons.previous,
+        against=persons.against,
+    )
+
+
+def check_carried(
+    register: Register,
+    root: Folder,
+    candidate: str,
+    release: ReleaseSection,
+    facts: VaultFacts | None,
+) -> None:
+    """Check that a candidate can still be published as it was compared with earlier releases.
+
+    Raises
+    ------
+    IntegrityError
+        If its vault file differs from what was sealed.
+    RefusedError
+        If another release of the same persons has been published in the meantime.
+    """
+    if facts is None:
+        return
+    content = vault.read(root, facts.file)
+    if content is None or vault.sha256(content) != facts.sha256:
+        fault = "is gone" if content is None else "was altered"
+        raise IntegrityError(
+            f"candidate {candidate} differs from what was sealed: {facts.file} {fault}: reject it, "
+            "and run the release again"
+        )
+    check_last(register, release, facts.population, facts.previous)
+
+
+def _members(masked: Masked, spec: ReleaseSpec, persons: Persons) -> Members:
+    """Give the token, the group and the visibility of every person whose record is published."""
+    original, muted = masked.original, masked.published.muted
+    assert original.persons is not None
+    tokens = persons.tokens[original.persons]
+    edition = "\0".join(spec.release.folder.parts)
+    groups = persons.key.numbered(_groups(masked), tokens, edition)
+    return Members(tokens, groups, np.ones(len(tokens), bool) if muted is None else ~muted)
+
+
+def _groups(masked: Masked) -> Labels:
+    """Give the groups or, where key columns are grouped apart, the published combinations."""
+    if len(masked.groupings) > 1:
+        return masked.published.classes
+    return masked.groupings[0].partition.labels
