@@ -8,10 +8,9 @@ from algorithms.evaluation import Evaluation
 from algorithms.measures import MEASURES
 from expectations.gate import Verdict
 from expectations.request.sections.microaggregation import MicroaggregationSection
-from expectations.request.sections.series import SeriesSection
+from expectations.request.sections.series import COHORTS, FRESH, SeriesSection
 from expectations.request.spec import ReleaseSpec
 
-COHORTS = "cohorts"
 YARDSTICK = "mdav"
 """The method whose fresh groups losses are compared with."""
 CEILINGS_TRIED = (1.1, 1.25, 1.5)
@@ -65,7 +64,7 @@ class Choice:
         if self.lasts:
             changed = {"method": COHORTS, "il_over_fresh": self.il_over_fresh}
         else:
-            changed = {"method": "fresh"}
+            changed = {"method": FRESH}
             if self.method != how.method:
                 how = MicroaggregationSection(
                     method=self.method, k=how.k, small_strata=how.small_strata

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from algorithms.errors import SpecError
 from algorithms.table import Table
-from expectations.request.periods import FORMS
+from expectations.request.periods import FORMS, in_order
 from expectations.request.sections.series import NEW_EACH_PERIOD
 from expectations.request.sections.source import SourceSection
 from expectations.request.spec import PERIOD_MARK, ReleaseSpec
@@ -89,7 +89,7 @@ def periods_at_hand(spec: ReleaseSpec) -> tuple[str, ...]:
     form = FORMS[spec.release.every][0] if spec.release.every else ".+"
     name = re.compile(f"{re.escape(before)}({form}){re.escape(after)}", re.ASCII)
     matches = (name.fullmatch(path.name) for path in source.path.parent.glob("*"))
-    found = sorted(match[1] for match in matches if match)
+    found = sorted((match[1] for match in matches if match), key=in_order)
     return tuple(found[-MOST_PERIODS:])
 
 
