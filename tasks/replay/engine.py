@@ -18,6 +18,7 @@ from expectations.request.spec import ReleaseSpec
 from tasks.evaluate import evaluate
 from tasks.listening import listener
 from tasks.replay.choice import YARDSTICK, Choice, Replayed, Step, measures_of
+from tasks.replay.periods import about
 from tasks.stage import guarded
 
 LARGEST_BOUND = 5000
@@ -50,7 +51,13 @@ class Replay:
         return Replayed(choice, tuple(steps), time.monotonic() - started, fault)
 
     def bounds(self, window: int | None) -> tuple[Stretch, ...]:
-        """Prove what all methods must lose or mute; nothing for weighted or large tables."""
+        """Prove what all methods must lose or mute; nothing for weighted or large tables.
+
+        Raises
+        ------
+        ReleaseError
+            If a period cannot be released at all, so that there is nothing to compare with.
+        """
         fresh = [self._yardstick(t) for t in range(len(self._tables))]
         if any(each.original.weights is not None for each in fresh) or self.is_large:
             return ()
@@ -85,7 +92,8 @@ class Replay:
         return self._fresh[known]
 
     def _yardstick(self, t: int) -> Masked:
-        return self._masked(Choice(YARDSTICK), t, History())
+        with about(self._period(t)):
+            return self._masked(Choice(YARDSTICK), t, History())
 
     def _period(self, t: int) -> str:
         return str(self._specs[t].release.period)

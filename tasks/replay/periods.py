@@ -1,13 +1,14 @@
 """The periods of a replay: those whose files are at hand, and their tables."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from algorithms.errors import SpecError
+from algorithms.errors import ReleaseError, SpecError
 from algorithms.table import Table
 from expectations.request.periods import FORMS, in_order
 from expectations.request.sections.series import NEW_EACH_PERIOD
@@ -71,6 +72,15 @@ def check_followed(spec: ReleaseSpec) -> None:
         )
 
 
+@contextmanager
+def about(period: str) -> Iterator[None]:
+    """Name the period that an error is about."""
+    try:
+        yield
+    except ReleaseError as error:
+        raise type(error)(f"{period}: {error}") from None
+
+
 def periods_at_hand(spec: ReleaseSpec) -> tuple[str, ...]:
     """List the latest periods whose files stand where the spec expects them, the oldest first.
 
@@ -103,8 +113,9 @@ def read_periods(specs: Sequence[ReleaseSpec]) -> tuple[Table, ...]:
     """
     identifiers, tables = [], []
     for spec in specs:
-        source, _ = ingest.fn(spec)
-        table, _ = validate.fn(source, spec, plainly)
+        with about(str(spec.release.period)):
+            source, _ = ingest.fn(spec)
+            table, _ = validate.fn(source, spec, plainly)
         tables.append(table)
         identifiers.append(source.select(list(spec.columns.identifiers)))
     # files of two periods may hold the same identifiers as numbers and as text

@@ -334,7 +334,7 @@ def test_the_example_is_the_same_each_time_and_overwrites_nothing_else(
     small = ["example", str(tmp_path), "--rows", "20"]
     assert main(small) == 0
     files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert len(files) == 5
+    assert len(files) == 7
     assert main(small) == 0
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
     assert main([*small, "--seed", "2"]) == 14

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from algorithms.bounds.trajectory import Stretch
-from algorithms.errors import DataError, SpecError
+from algorithms.errors import DataError, RefusedError, SpecError
 from algorithms.evaluation import Evaluation
 from expectations.gate import Verdict
 from flows.cli import main
@@ -217,6 +217,18 @@ def test_a_choice_that_fails_does_not_stop_the_others(
     assert lasting.fault.startswith("2026-Q2: replay failed: RuntimeError at ")
     assert not lasting.keeps_k
     assert not lasting.passes
+
+
+def test_a_period_that_cannot_be_read_or_released_is_named(request_of: Request) -> None:
+    path = write_series(request_of, columns={"confidential": ["score"], "strata": ["zone"]})
+    file = request_of.folder / "table-2026-Q2.csv"
+    text = file.read_text()
+    file.write_text(text.replace("z1", "z9", 1))
+    with pytest.raises(RefusedError, match="2026-Q2: strata must hold at least k=3 records"):
+        replayed(period_specs(path, None), [None], [1.25])
+    file.write_text("\n".join([*text.splitlines()[:3], ""]))
+    with pytest.raises(DataError, match="2026-Q2: the file must have at least k=3 rows"):
+        replayed(period_specs(path, None), [None], [1.25])
 
 
 def test_nothing_is_proven_for_large_tables_and_this_is_said(
