@@ -128,24 +128,18 @@ def replay(specs: Sequence[ReleaseSpec], *, as_json: bool = False) -> Iterator[L
 
 
 def choices(found: Findings) -> None:
-    """Print the choices of a replay, with what they lose, whom they mute and whether k holds."""
+    """Print the choices of a replay: means of losses and muted records, and the worst release."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("choice", overflow="fold")
-    for heading in ("IL", "over fresh", "muted", "last", "most", "below k", "singled", "lone"):
-        table.add_column(heading, justify="right")
+    for heading in ("IL %", "/ fresh", "muted %", "most %", "below k %", "singled %", "lone"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for each in found.replays:
-        shares = [
-            each.mean("muted"),
-            each.last("muted"),
-            each.most("muted"),
-            each.most("under_k_across"),
-            each.most("singled_out"),
-        ]
         table.add_row(
             escape(each.choice.name),
-            f"{each.mean('il'):.2f} %",
+            f"{each.mean('il'):.2f}",
             f"{each.mean('over_fresh'):.2f}",
-            *(f"{share:.1f} %" for share in shares),
+            f"{each.mean('muted'):.1f}",
+            *(f"{each.most(name):.1f}" for name in ("muted", "under_k_across", "singled_out")),
             f"{each.most('lone_changes'):.0f}",
         )
     Console(highlight=False).print(table)

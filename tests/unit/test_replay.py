@@ -339,7 +339,7 @@ def test_the_page_shows_choices_proofs_and_attackers(request_of: Request, tmp_pa
     assert {path.name for path in page.parent.iterdir()} == {
         "series.html", "releases.csv", "price.png", "muted.png", "under-k.png", "over-fresh.png",
     }  # fmt: skip
-    for words in ("Recommended: cohorts 1.25", "not feasible", "2026-Q2: it failed", "broken"):
+    for words in ("Recommended: cohorts 1.25", "not feasible", "2026-Q2: it failed", "k kept"):
         assert words in text
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
 
@@ -374,7 +374,7 @@ def test_the_command_prints_a_table_and_writes_the_page(
     shown = capsys.readouterr().out
     assert "2026-Q1 to 2026-Q3: replaying" in shown
     assert len(re.findall(r"^  cohorts 1.25, window 2 +2026-Q\d   IL", shown, re.MULTILINE)) == 3
-    assert re.search(r"^fresh mdav +\d+\.\d\d % +1\.00 +0\.0 %", shown, re.MULTILINE)
+    assert re.search(r"^fresh mdav +\d+\.\d\d +1\.00 +0\.0 +0\.0", shown, re.MULTILINE)
     assert "no method that mutes nobody can lose less than" in shown
     assert (tmp_path / "out" / "series.html").exists()
     assert not request_of.register.exists()
