@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +104,7 @@ class Evaluation:
 def evaluate(
     files: Comparison,
     names: Collection[str] | None = None,
-    options: Mapping[str, float] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """Measure a masked file.
 

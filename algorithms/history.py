@@ -1,6 +1,7 @@
 """The earlier releases that an attacker may hold beside a new one."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -71,6 +72,37 @@ class Past:
         at = np.searchsorted(self.persons[order], persons)
         found = order[np.minimum(at, len(order) - 1)]
         return np.where(self.persons[found] == persons, found, ABSENT)
+
+    @cached_property
+    def records(self) -> "Records | None":
+        """The records of the release among those behind it; None if they are not at hand."""
+        if self.original is None or self.original.persons is None:
+            return None
+        places = self.places(self.original.persons)
+        rows = np.flatnonzero(places != ABSENT)
+        return Records(self.original, rows, self.groups[places[rows]], self.visible[places[rows]])
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records behind a release that were published.
+
+    Attributes
+    ----------
+    table : Table
+        Confidential records, withheld ones included.
+    rows : Integers of shape (m,)
+        The rows of the table that were published.
+    groups : Labels of shape (m,)
+        Group of each of them.
+    visible : Mask of shape (m,)
+        Whether its confidential and other columns were published.
+    """
+
+    table: Table
+    rows: Integers
+    groups: Labels
+    visible: Mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,10 @@ from algorithms.risk import (
     dld,
     interval,
     known,
+    links,
     one_to_one,
+    solving,
+    stable,
 )
 from algorithms.utility import certificate, il, labels, moments, presence, propensity, structure
 
@@ -19,7 +22,8 @@ MEASURES: Mapping[str, Measure] = {
     measure.name: measure
     for module in (
         il, certificate, labels, presence, moments, structure, propensity,
-        classes, known, dld, interval, one_to_one, diversity, across, differencing,
+        classes, known, dld, interval, one_to_one, diversity,
+        across, differencing, stable, links, solving,
     )
     for measure in module.MEASURES
 }  # fmt: skip

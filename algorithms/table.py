@@ -166,6 +166,9 @@ class Table:
     muted : Mask of shape (n,), optional
         The records whose confidential and other columns are empty, because they could be followed
         from release to release; None if there are none.
+    tokens : mapping of str to Integers
+        For strata, confidential and other columns, a number for the value of each record that is
+        the same in every table of a series; only tables that have it can be compared by values.
 
     Raises
     ------
@@ -184,6 +187,7 @@ class Table:
     weights: Matrix | None = None
     importance: tuple[float, ...] = ()
     muted: Mask | None = None
+    tokens: Mapping[str, Integers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         optional = (self.persons, self.units, self.weights, self.muted)
@@ -196,6 +200,7 @@ class Table:
                 *self.keys,
                 *self.carried.values(),
                 *codes,
+                *self.tokens.values(),
                 *optional,
             )
             if column is not None
@@ -228,6 +233,7 @@ class Table:
             units=None if self.units is None else self.units[rows],
             weights=None if self.weights is None else self.weights[rows],
             muted=None if self.muted is None else self.muted[rows],
+            tokens={name: column[rows] for name, column in self.tokens.items()},
         )
         vars(taken)["embedding"] = self.embedding.take(rows)
         return taken

@@ -34,6 +34,10 @@ def table_from_arrow(source: pa.Table, columns: ColumnsSection) -> Table:
         importance=tuple(columns.importance.get(name, 1.0) for name in columns.quasi_identifiers)
         if columns.importance
         else (),
+        tokens={
+            name: read_tokens(source[name])
+            for name in (*columns.strata, *columns.confidential, *columns.other)
+        },
     )
 
 
@@ -94,6 +98,27 @@ def read_codes(column: pa.ChunkedArray) -> Codes:
         numbers=to_floats(column) if is_numeric else None,
         missing=int(codes.max()) if column.null_count else None,
     )
+
+
+def read_tokens(column: pa.ChunkedArray) -> Integers:
+    """Compute a number for each value that is the same in every table; missing is a value.
+
+    A number is its own token, bit by bit. Any other value is hashed to 64 bits, so that two
+    values are taken for one in a table of a million with a chance of one in ten million.
+
+    Examples
+    --------
+    >>> north, south, again = read_tokens(pa.chunked_array([["north", "south", "north"]])).tolist()
+    >>> north == again, north == south
+    (True, False)
+    """
+    values = pd.Series(pd.arrays.ArrowExtensionArray(column))
+    if pd.api.types.is_numeric_dtype(values):
+        # adding zero takes the sign off a zero
+        return (to_floats(column) + 0.0).view(np.int64)
+    codes, distinct = pd.factorize(values)
+    hashed = pd.util.hash_array(np.array([str(each) for each in distinct], dtype=object))
+    return np.where(codes < 0, 0, np.append(hashed, np.uint64(0)).view(np.int64)[codes])
 
 
 def read_persons(identifiers: pa.Table) -> Integers:

@@ -20,4 +20,7 @@ def evaluate(
 ) -> Evaluation:
     """Compare the rounded values that would be published with the originals."""
     files = Comparison(masked, history)
-    return evaluation.evaluate(files, measures, spec.evaluation.model_dump())
+    options = spec.evaluation.model_dump()
+    if spec.series is not None:
+        options["stable"] = spec.series.stable
+    return evaluation.evaluate(files, measures, options)

@@ -3,8 +3,10 @@
 An attacker knows the key values of a person in every release, knows that the person is in them,
 and recognises the person's visible records from release to release. Candidates are the persons
 who were visible in the same group as that person in all releases in which the person was visible
-[GKS08]_. A person who is not in the new release keeps the candidates that it had, so only persons
-in the new release need to be counted, and only within their new groups.
+[GKS08]_. If links are measured, only releases into which a record can be followed are compared.
+
+A person who is not in the new release keeps the candidates that it had, so only persons in the new
+release need to be counted, and only within their new groups.
 """
 
 import numpy as np
@@ -13,6 +15,7 @@ from algorithms.comparison import Comparison
 from algorithms.history import ABSENT, History
 from algorithms.jit import kernel
 from algorithms.measure import Measure, Omitted
+from algorithms.risk.links import linked_releases
 from algorithms.types import Integers, Labels, Mask
 
 _NOT_SEEN = ABSENT - 1
@@ -126,7 +129,17 @@ def _counted(files: Comparison, seen: Labels) -> Integers:
     table, masked = files.original, files.masked
     units = table.persons if table.units is None else table.units
     assert units is not None
-    return count_candidates(masked.groups, masked.visible, seen, units)[masked.visible]
+    return count_candidates(masked.groups, masked.visible, seen, units, _followed(files, seen))[
+        masked.visible
+    ]
+
+
+def _followed(files: Comparison, seen: Labels) -> Labels | None:
+    """Keep the groups of releases into which records can be followed; None for all."""
+    history = files.history
+    if history is None or history.links == "perfect":
+        return None
+    return np.where(files.once(linked_releases, history), seen, ABSENT)
 
 
 def _share(marks: Mask) -> float:
@@ -177,7 +190,8 @@ MEASURES = (
         definition=(
             "Smallest number of candidates of a visible record if releases are compared: the "
             "persons who were visible in the same group as its person in all releases in which "
-            "its person was visible. Units are counted instead if the spec names a unit."
+            "its person was visible; within the window, and where records can be followed if "
+            "links are measured. Units are counted instead if the spec names a unit."
         ),
         paper="GKS08",
         run=fewest_candidates,

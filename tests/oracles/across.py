@@ -1,7 +1,9 @@
 """Attackers who compare releases, by sets of persons."""
 
+import numpy as np
+
 from algorithms.history import Past
-from algorithms.types import Integers, Labels, Mask
+from algorithms.types import Integers, Labels, Mask, Matrix
 
 Release = list[tuple[set[int], set[int]]]
 """Everybody in each group of a release, and those of them who are visible."""
@@ -44,3 +46,44 @@ def lone_changes(new: Release, earlier: list[Release]) -> int:
         any(len(members ^ others) == 1 for each in earlier for others, _ in each)
         for members, _ in new
     )
+
+
+def values_left(
+    person: int, groups: list[tuple[Release, dict[int, tuple[int, ...]]]]
+) -> set[tuple[int, ...]]:
+    """Intersect the values of the visible members of all groups in which a person is visible."""
+    own = [
+        {values[one] for one in seen}
+        for each, values in groups
+        for _, seen in each
+        if person in seen
+    ]
+    return set.intersection(*own)
+
+
+def linked(person: int, matches: dict[tuple[int, int], set[int]], releases: int) -> set[int]:
+    """Follow a person from the new release, the last one, along all matches that are right."""
+    reached = {releases}
+    while True:
+        further = {
+            t
+            for pair, found in matches.items()
+            if person in found and reached & set(pair)
+            for t in pair
+        }
+        if further <= reached:
+            return reached - {releases}
+        reached |= further
+
+
+def solved(unknowns: Integers, groups: Labels, averages: Matrix) -> Matrix:
+    """Solve for the values that are nearest to the averages of each unknown's groups."""
+    members = np.zeros((len(averages), int(unknowns.max()) + 1))
+    for unknown, group in zip(unknowns, groups, strict=True):
+        members[group, unknown] += 1.0 / (groups == group).sum()
+    start = np.array(
+        [averages[groups[unknowns == unknown]].mean(axis=0) for unknown in range(members.shape[1])]
+    )
+    moves = np.linalg.lstsq(members, averages - members @ start)[0]
+    found: Matrix = start + moves
+    return found

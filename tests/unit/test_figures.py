@@ -200,7 +200,7 @@ NOT_OF_NUMBERS = {
     "k_units", "category_error", "margin_change", "association_change", "filled", "blanked",
     "withheld", "merged", "weighted_total_change",
     "candidates_min", "under_k_across", "singled_out", "exact_singled_out", "muted", "lone_changes",
-    "il_over_fresh",
+    "il_over_fresh", "l_across", "row_links", "solved",
 }  # fmt: skip
 """Measures of labels, missing values, strata, units, weights and earlier releases."""
 
