@@ -17,10 +17,11 @@ from expectations.review import Decision
 from expectations.tables import arrow_of, frame_of
 from tasks import public_files
 from tasks.recall import Persons, Recalled
-from tasks.remember import check_carried, persons_of, remember
+from tasks.remember import persons_of, remember
 from tasks.stage import stage
 from tasks.store import candidates, public_folder
 from tasks.store.disk import Folder
+from tasks.store.editions import check_last
 from tasks.store.ownership import check_owner
 from tasks.store.public_folder import Places, Prepared, opened_places
 from tasks.store.register import (
@@ -199,7 +200,9 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publish
             if published is not None:
                 folder = _unchanged(published, spec, desk, record, None)
             else:
-                check_carried(register, root, candidate, spec.release, record.vault)
+                if record.vault is not None:
+                    facts = record.vault
+                    check_last(register, spec.release, facts.population, facts.previous)
                 folder = _appear(prepared, spec, desk, record, None, places)
         candidates.sweep(register, root)
         register.sweep_vault(root)

@@ -1,13 +1,9 @@
 """Adds the groups of a release to the vault, so that later releases can be compared with it."""
 
-import numpy as np
-
-from algorithms.errors import ContractError, IntegrityError
+from algorithms.errors import ContractError
 from algorithms.masked import Masked
-from algorithms.types import Labels
 from expectations.manifest import VaultFacts
 from expectations.published.verifier import CSV
-from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 from tasks.recall import Persons, Recalled
 from tasks.store import vault
@@ -52,7 +48,7 @@ def remember(
     population, key = persons.population, persons.key
     check_last(register, spec.release, population, persons.previous)
     keep_key(key, persons.key_file)
-    members = _members(masked, spec, persons)
+    members = members_of(masked, spec, persons)
     header = Header(
         population=population,
         dataset=spec.release.name,
@@ -77,46 +73,11 @@ def remember(
     )
 
 
-def check_carried(
-    register: Register,
-    root: Folder,
-    candidate: str,
-    release: ReleaseSection,
-    facts: VaultFacts | None,
-) -> None:
-    """Check that a candidate can still be published as it was compared with earlier releases.
-
-    Raises
-    ------
-    IntegrityError
-        If its vault file differs from what was sealed.
-    RefusedError
-        If another release of the same persons has been published in the meantime.
-    """
-    if facts is None:
-        return
-    content = vault.read(root, facts.file)
-    if content is None or vault.sha256(content) != facts.sha256:
-        fault = "is gone" if content is None else "was altered"
-        raise IntegrityError(
-            f"candidate {candidate} differs from what was sealed: {facts.file} {fault}: reject it, "
-            "and run the release again"
-        )
-    check_last(register, release, facts.population, facts.previous)
-
-
-def _members(masked: Masked, spec: ReleaseSpec, persons: Persons) -> Members:
+def members_of(masked: Masked, spec: ReleaseSpec, persons: Persons) -> Members:
     """Give the token, the group and the visibility of every person whose record is published."""
-    original, muted = masked.original, masked.published.muted
-    assert original.persons is not None
-    tokens = persons.tokens[original.persons]
+    numbers = masked.original.persons
+    assert numbers is not None
+    tokens = persons.tokens[numbers]
     edition = "\0".join(spec.release.folder.parts)
-    groups = persons.key.numbered(_groups(masked), tokens, edition)
-    return Members(tokens, groups, np.ones(len(tokens), bool) if muted is None else ~muted)
-
-
-def _groups(masked: Masked) -> Labels:
-    """Give the groups or, where key columns are grouped apart, the published combinations."""
-    if len(masked.groupings) > 1:
-        return masked.published.classes
-    return masked.groupings[0].partition.labels
+    groups = persons.key.numbered(masked.groups, tokens, edition)
+    return Members(tokens, groups, masked.visible)

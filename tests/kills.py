@@ -12,11 +12,12 @@ from typing import Any
 from algorithms.errors import RefusedError, RejectedError
 from expectations.published.verifier import verify
 from expectations.review import Decision
+from tasks.forget import forget
 from tasks.publish import begin, decide, publish, record_attempt, seal
 from tasks.store.audit import audit
 from tasks.store.register import Register
 from tests.conftest import Request
-from tests.publishing import candidate
+from tests.vaults import Made, made
 
 FILE_OPERATIONS = (
     "open", "write", "fsync", "rename", "mkdir", "rmdir", "unlink", "ftruncate", "fchmod", "chmod",
@@ -72,19 +73,25 @@ class Yard:
     """A register and a public folder in one state, which is there again before each kill."""
 
     request_of: Request
-    prepared: Any = None
+    prepared: Made = ()
+    anew: Made = ()
     sealed: str = ""
     kills: int = 0
     states: set[tuple[str, ...]] = field(default_factory=set)
     """The different ends that were left in the register."""
 
     def __post_init__(self) -> None:
-        self.prepared = candidate(self.request_of)
-        other = candidate(self.request_of, release={"period": "2026-Q4"})
-        publish.fn(*candidate(self.request_of, release={"period": "2026-Q2"}))
-        self.sealed = seal.fn(*other).attempt
+        for period in ("2026-Q1", "2026-Q2"):
+            publish.fn(*self._made(release={"period": period}))
+        self.prepared = self._made()
+        start = {"period": "2026-Q3", "reason": "other persons"}
+        self.anew = self._made(series={"population": "others", "start": start})
+        self.sealed = seal.fn(*self._made(release={"period": "2026-Q4"})).attempt
         self._base = self.request_of.folder.with_name(f"{self.request_of.folder.name}-base")
         shutil.copytree(self.request_of.folder, self._base, symlinks=True)
+
+    def _made(self, **sections: Any) -> Made:
+        return made(self.request_of.load(**sections))
 
     def restore(self) -> None:
         shutil.rmtree(self.request_of.folder)
@@ -93,10 +100,21 @@ class Yard:
     # what can be killed
 
     def publish(self) -> None:
-        masked, approval, spec, record = self.prepared
+        self._publish(self.prepared)
+
+    def publish_with_new_key(self) -> None:
+        self._publish(self.anew)
+
+    def _publish(self, prepared: Made) -> None:
+        masked, approval, spec, record, profile, recalled = prepared
         running = begin(spec, "Ana")
-        publish.fn(masked, approval, spec, record.adding(attempt=running.attempt))
+        record = record.adding(attempt=running.attempt)
+        publish.fn(masked, approval, spec, record, profile, recalled)
         running.close()
+
+    def forget(self) -> None:
+        spec = self.request_of.load(series={"window": 2})
+        forget(spec, "2026-Q2", "Ana")
 
     def seal(self) -> None:
         seal.fn(*self.prepared)
@@ -108,7 +126,7 @@ class Yard:
         decide.fn(self.request_of.register, self.sealed, Decision(False, "Bea", started_by="Ana"))
 
     def record(self) -> None:
-        _, _, spec, record = self.prepared
+        _, _, spec, record, *_ = self.prepared
         record_attempt(spec, record, "blocked", "IL is too large")
 
     def recover(self) -> None:
@@ -149,16 +167,27 @@ class Yard:
         # who decided before does not come to the staging folder; the next run sweeps it
         assert decides or not (self.request_of.folder / ".public.staging").exists()
         public = {path.name for path in (self.request_of.public / "small").iterdir()}
-        if operation == self.publish:
+        if operation in (self.publish, self.publish_with_new_key):
             assert "2026-Q3" in public
         if operation == self.approve:
             assert "2026-Q4" in public
         else:
             assert "2026-Q4" not in public
         assert (self.sealed in register.chain().waiting) != decides
+        self._check_vault(register, forgotten=operation == self.forget)
         assert sorted(found.verified) == sorted(
             str(self.request_of.public / "small" / name) for name in public
         )
+
+    def _check_vault(self, register: Register, *, forgotten: bool) -> None:
+        """See that every release and every candidate has its vault file, once."""
+        chain = register.chain()
+        kept = sorted(path.stem for path in self.request_of.register.glob("vault/*/*"))
+        published = [entry.candidate or entry.attempt for entry in chain.published]
+        waiting = chain.waiting
+        assert kept == sorted({*published, *waiting} - chain.forgotten)
+        assert len(published) == len(set(published))
+        assert len(chain.forgotten) == forgotten
 
 
 def every_step(yard: Yard, operation: Operation, stride: int = 1, first: int = 1) -> Iterator[int]:

@@ -1,9 +1,12 @@
-"""A series of releases of one small panel, without Prefect."""
+"""A series of releases of one small panel with a vault, without Prefect."""
 
+from dataclasses import asdict
 from typing import Any
 
+from algorithms.evaluation import Evaluation
+from algorithms.masked import Masked
 from expectations.gate import Verdicts
-from expectations.manifest import Record
+from expectations.manifest import InputFacts, Record
 from expectations.request.spec import ReleaseSpec
 from tasks.ingest import ingest
 from tasks.judge import judge
@@ -51,15 +54,27 @@ def remembered(spec: ReleaseSpec) -> Recalled:
     return recall.fn(source, checked, spec)
 
 
-def made(spec: ReleaseSpec) -> Made:
-    """Do everything that comes before publication: the arguments of `publish` and `seal`."""
+def masked_of(spec: ReleaseSpec) -> tuple[Masked, Evaluation, InputFacts, Recalled]:
+    """Take the table of a spec to its measures."""
     source, facts = ingest.fn(spec)
     checked, _ = validate.fn(source, spec)
     recalled = recall.fn(source, checked, spec)
     masked, evaluation = mask_and_measure(checked, spec, plainly, history=recalled.history)
+    return masked, evaluation, facts, recalled
+
+
+def made(spec: ReleaseSpec) -> Made:
+    """Do everything that comes before publication: the arguments of `publish` and `seal`."""
+    masked, evaluation, facts, recalled = masked_of(spec)
     verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
     approval = judge.fn(masked, verdicts, spec).approval
-    record = Record.of(spec, started_by="Ana", input=facts, warnings=recalled.warnings)
+    record = Record.of(
+        spec,
+        started_by="Ana",
+        input=facts,
+        warnings=recalled.warnings,
+        evaluation=asdict(evaluation),
+    )
     return masked, approval, spec, record, None, recalled
 
 

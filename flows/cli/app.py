@@ -16,6 +16,7 @@ from flows.cli import (
     operation,
     reference,
     releases,
+    retention,
     series,
 )
 from flows.cli.command import Command, argument, command
@@ -60,6 +61,7 @@ COMMANDS = (
     evidence.audit,
     evidence.register,
     releases.approve,
+    retention.forget,
     operation.up,
     operation.status,
     operation.deploy,

@@ -88,7 +88,7 @@ def run(
     The run starts immediately. The Prefect server in PREFECT_API_URL records it; if that is not
     set, the server of `microrelease up` does if it is running, and a temporary server otherwise.
     """
-    resolved = _resolved(spec, period)
+    resolved = resolved_spec(spec, period)
     resolved.check_releasable()
     resolved.check_reason()
     if not as_json:
@@ -181,7 +181,7 @@ def explore(
     spec, a table of all measures and a recommendation. If the spec has no ceilings yet, propose
     some. A choice that fails or takes too long does not stop the others.
     """
-    resolved = _resolved(spec, period)
+    resolved = resolved_spec(spec, period)
     if not as_json:
         display.warnings(resolved.warnings)
     if choose is not None and choose.exists():
@@ -218,7 +218,7 @@ def check(spec: Path, period: str | None, as_json: bool) -> int:
     """
     from flows.checking import checked
 
-    resolved = _resolved(spec, period)
+    resolved = resolved_spec(spec, period)
     if not as_json:
         display.warnings(resolved.warnings)
     found = checked(resolved)
@@ -307,7 +307,7 @@ def _named(spec: Path, period: str | None) -> AbstractContextManager[NamedSpec]:
     return spec_from_file(spec, Changes.of(period))
 
 
-def _resolved(spec: Path, period: str | None) -> ReleaseSpec:
+def resolved_spec(spec: Path, period: str | None) -> ReleaseSpec:
     """Read a spec and fill in its period."""
     from expectations.request.named import resolve_spec
 

@@ -22,6 +22,7 @@ from tasks.store.register import (
     public_place,
     read_published,
 )
+from tasks.store.vault_audit import vault_faults
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Audit:
 
 
 def audit(folder: Path, public: Path | None = None, witness: str | None = None) -> Audit:
-    """Check the hash chain, the manifests, the reports and every published folder.
+    """Check the hash chain, the manifests, the reports, every published folder and the vault.
 
     Parameters
     ----------
@@ -95,7 +96,12 @@ def _audit(register: Register, root: Folder, public: Path | None, witness: str |
     _check_unrecorded(register, chain, public, result)
     for entry in chain.unfinished:
         result.incomplete += _interrupted(register, entry, public)
-    _check_releases(register, chain, public, result)
+    verified = _check_releases(register, chain, public, result)
+    result.faults += vault_faults(register, root, verified)
+    result.incomplete += [
+        f"vault file {population}/{name} belongs to no release: it was left by a crash"
+        for population, name in register.leftovers(root)
+    ]
     result.waiting = chain.waiting
     problems = (candidates.problem(register, root, attempt) for attempt in chain.waiting)
     result.faults += [problem for problem in problems if problem]
@@ -130,8 +136,12 @@ def _check_unrecorded(register: Register, chain: Chain, public: Path | None, res
             )
 
 
-def _check_releases(register: Register, chain: Chain, public: Path | None, result: Audit) -> None:
+def _check_releases(
+    register: Register, chain: Chain, public: Path | None, result: Audit
+) -> dict[str, Verification]:
+    """Check every public folder, and give those of published releases that are intact."""
     known: dict[Path, set[str]] = {}
+    intact: dict[str, Verification] = {}
     for attempt, entries in chain.attempts.items():
         if attempt not in chain.recorded:
             continue
@@ -143,22 +153,27 @@ def _check_releases(register: Register, chain: Chain, public: Path | None, resul
         if entries[-1].event in (PUBLISHED, PUBLISHING):
             known[folder.parent].add(folder.name)
         if entries[-1].event == PUBLISHED:
-            _check_release(register, folder, manifest, result)
+            verified = _check_release(register, folder, manifest, result)
+            if verified is not None:
+                intact[attempt] = verified
     for parent, names in known.items():
         strangers = {path.name for path in parent.glob("*")} - names
         result.faults += [
             f"{str(parent / name)!r} is in the public folder but not in the register"
             for name in sorted(strangers)
         ]
+    return intact
 
 
-def _check_release(register: Register, folder: Path, manifest: Manifest, result: Audit) -> None:
+def _check_release(
+    register: Register, folder: Path, manifest: Manifest, result: Audit
+) -> Verification | None:
     try:
         verified = verify_content(read_published(folder), str(folder))
         recompute(verified)
     except IntegrityError as error:
         result.faults.append(str(error))
-        return
+        return None
     faults = [
         *_altered(manifest, verified),
         *_not_as_judged(manifest, verified),
@@ -166,8 +181,9 @@ def _check_release(register: Register, folder: Path, manifest: Manifest, result:
     ]
     if faults:
         result.faults.append(f"{str(folder)!r} is not what was published: {'; '.join(faults)}")
-    else:
-        result.verified.append(str(folder))
+        return None
+    result.verified.append(str(folder))
+    return verified
 
 
 def _altered(manifest: Manifest, verified: Verification) -> list[str]:

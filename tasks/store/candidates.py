@@ -2,14 +2,17 @@
 
 ``candidates/<attempt>`` in the register holds the public files as they would appear, readable by
 its owner only. The manifest of the attempt carries their checksums, and the line ``sealed`` that of
-the manifest, so that exactly the bytes that were sealed are published later.
+the manifest, so that exactly the bytes that were sealed are published later. Its vault file waits
+in the vault.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from algorithms.errors import IntegrityError, RefusedError, StorageError
+from expectations.manifest import VaultFacts
 from expectations.published.verifier import checksums_of, verify_content
+from tasks.store import vault
 from tasks.store.disk import Folder
 from tasks.store.register import ATTEMPT, SEALED, Register
 
@@ -56,7 +59,8 @@ def unsealed(register: Register, root: Folder, attempt: str) -> dict[str, bytes]
     IntegrityError
         If they are not.
     """
-    sealed = register.manifest(attempt).public
+    manifest = register.manifest(attempt)
+    sealed = manifest.public
     try:
         with root.within(CANDIDATES) as candidates, candidates.within(attempt) as folder:
             content = folder.read_all()
@@ -71,7 +75,17 @@ def unsealed(register: Register, root: Folder, attempt: str) -> dict[str, bytes]
     ]
     if altered:
         raise _not_sealed(attempt, f"altered {', '.join(altered)}")
+    if manifest.vault is not None:
+        _check_vault_file(root, attempt, manifest.vault)
     return content
+
+
+def _check_vault_file(root: Folder, attempt: str, facts: VaultFacts) -> None:
+    content = vault.read(root, facts.file)
+    if content is None:
+        raise _not_sealed(attempt, f"{facts.file} is gone")
+    if vault.sha256(content) != facts.sha256:
+        raise _not_sealed(attempt, f"altered {facts.file}")
 
 
 def problem(register: Register, root: Folder, attempt: str) -> str | None:

@@ -1,6 +1,7 @@
 """Nothing confidential and no word to the outside, whatever becomes of a run."""
 
 import base64
+import hashlib
 import os
 import pickle
 import re
@@ -56,6 +57,7 @@ def explode_outside_stages(*arguments):
 
 def run_all(published, blocked, failing):
     codes = [main(["run", spec]) for spec in (published, blocked, failing)]
+    codes.append(main(["run", published, "--period", "2026-Q4"]))
     choices = ["--methods", "mdav", "--k", "3", "500", "--workers", "1", "--folder", "map"]
     codes.append(main(["explore", published, *choices]))
     kept = number.integer_centroids
@@ -70,8 +72,16 @@ if __name__ == "__main__":  # processes that explore import this file, too
     run_all(*sys.argv[1:])
 """
 
+DIGEST = hashlib.sha256(IDENTIFIER.encode())
+"""Anyone who has a list of identifiers can compute this."""
+
 SENTINELS = {
-    "identifier": [IDENTIFIER.encode()],
+    "identifier": [
+        IDENTIFIER.encode(),
+        DIGEST.digest()[:16],
+        DIGEST.hexdigest()[:16].encode(),
+        DIGEST.hexdigest()[:16].upper().encode(),
+    ],
     "confidential": [CONFIDENTIAL.encode()],
     "failing row": [FAILING.encode()],
     "quasi-identifier": [
@@ -95,6 +105,8 @@ def test_the_search_finds_what_is_there() -> None:
     assert sentinels_in(base64.b64encode(pickle.dumps({"a": FAILING, "b": WHOLE}))) >= {
         "failing row"
     }
+    assert sentinels_in(DIGEST.digest()) == sentinels_in(DIGEST.hexdigest().encode())
+    assert sentinels_in(DIGEST.digest()) == {"identifier"}
     assert sentinels_in(b"nothing") == set()
 
 
@@ -110,7 +122,7 @@ def test_no_sentinel_is_found_anywhere_after_published_blocked_failed_and_crashe
     spoiled = TABLE.replace("b,z,2,11.5", f"b,z,2,{FAILING}")
     (request_of.folder / "failing.csv").write_text(spoiled, encoding="utf-8")
     variants = {
-        "published": {},
+        "published": {"series": {}},
         "blocked": {"gate": {"ceilings": {"il": 0.0, "dld": 0.0}}},
         "failing": {"source": {"path": "failing.csv"}},
     }
@@ -139,7 +151,7 @@ def test_no_sentinel_is_found_anywhere_after_published_blocked_failed_and_crashe
             "WATCH_FILE": str(world / "watch" / "seen"),
         },
     )
-    assert b"codes [0, 12, 11, 0, 70, 70]" in ended.stdout, ended.stdout + ended.stderr
+    assert b"codes [0, 12, 11, 0, 0, 70, 70]" in ended.stdout, ended.stdout + ended.stderr
 
     assert sentinels_in(ended.stdout + ended.stderr) == set()
     database = {path.name for path in (world / "prefect").iterdir()}
@@ -152,8 +164,10 @@ def test_no_sentinel_is_found_anywhere_after_published_blocked_failed_and_crashe
     assert searched > 5
     assert (world / "map" / "map.html").is_file()
     reports = [path.read_text("utf-8") for path in request_of.register.rglob("report.html")]
-    assert len(reports) == 5
+    assert len(reports) == 6
     assert any("Density of sales" in report for report in reports), "no picture was searched"
+
+    _check_vault(request_of, world)
 
     public = request_of.public / "published" / "2026-Q3"
     for path in request_of.public.rglob("*"):
@@ -167,3 +181,25 @@ def test_no_sentinel_is_found_anywhere_after_published_blocked_failed_and_crashe
     assert seen, "the watch saw no connection at all, not even to the temporary server"
     outside = [line for line in seen if not re.search(r"127\.0\.0\.1|::1|localhost|/", line)]
     assert outside == []
+
+
+def _check_vault(request_of: Request, world: Path) -> None:
+    """See that the vault holds tokens that nobody can compute, and that the key is nowhere else."""
+    files = sorted(request_of.register.glob("vault/published/*.parquet"))
+    assert len(files) == 2
+    for file in files:
+        cells = pyarrow.parquet.read_table(file).to_pylist()
+        assert len(cells) == len(TABLE.splitlines()) - 1
+        tokens = [cell["token"] for cell in cells]
+        assert sentinels_in(b" ".join(tokens)) == set()
+        # nor is a token the plain hash of any identifier
+        plain = {
+            hashlib.sha256(row.partition(",")[0].encode()).digest()[:16]
+            for row in TABLE.splitlines()
+        }
+        assert not plain & set(tokens)
+    (key,) = request_of.register.glob("vault/*.key")
+    secret = {"key": [key.read_bytes(), key.read_bytes().hex().encode()]}
+    for path in [*world.rglob("*"), *request_of.folder.rglob("*")]:
+        if path.is_file() and path != key:
+            assert leaks.sentinels_in(path.read_bytes(), secret) == set(), path

@@ -13,10 +13,12 @@ pytestmark = pytest.mark.slow
 
 OPERATIONS: dict[str, Callable[[Yard], Operation]] = {
     "publish": lambda yard: yard.publish,
+    "publish with a new key": lambda yard: yard.publish_with_new_key,
     "seal": lambda yard: yard.seal,
     "approve": lambda yard: yard.approve,
     "reject": lambda yard: yard.reject,
     "record": lambda yard: yard.record,
+    "forget": lambda yard: yard.forget,
 }
 
 
