@@ -66,7 +66,9 @@ def masked_of(spec: ReleaseSpec) -> tuple[Masked, Evaluation, InputFacts, Recall
 def made(spec: ReleaseSpec) -> Made:
     """Do everything that comes before publication: the arguments of `publish` and `seal`."""
     masked, evaluation, facts, recalled = masked_of(spec)
-    verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
+    verdicts = Verdicts(
+        evaluation, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series
+    )
     approval = judge.fn(masked, verdicts, spec).approval
     record = Record.of(
         spec,

@@ -219,7 +219,7 @@ def same_release(
         raise RefusedError(
             f"{release.name} {target.name} must not change once published; it is published with "
             f"other data or other claims: to replace it, set release.revision to "
-            f"{release.revision + 1}, which keeps the old files"
+            f"{release.revision + 1} and give release.reason, which keeps the old files"
         )
     if release.revision:
         revised = release.model_copy(update={"revision": release.revision - 1})

@@ -22,6 +22,7 @@ from flows.cli import main
 from tasks.stage import RELEASE_STAGES
 from tasks.store import public_folder
 from tasks.store.audit import audit
+from tasks.store.register import Register
 from tests.conftest import Request
 from tests.publishing import events, run_release
 
@@ -151,12 +152,38 @@ def test_a_period_is_published_once_and_then_revised(
     request_of: Request, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(request_of) == 0
-    assert run(request_of, microaggregation={"k": 2}) == 12
-    assert "set release.revision to 1" in capsys.readouterr().err
-    assert run(request_of, microaggregation={"k": 2}, release={"revision": 1}) == 0
-    published = ["started", "publishing", "published"]
-    assert events(request_of) == [*published, "started", "blocked", *published]
+    rows = request_of.source.read_text(encoding="utf-8")
+    request_of.source.write_text(rows.replace("90.0", "89.0"), encoding="utf-8")
+    assert run(request_of) == 12
+    assert "set release.revision to 1 and give release.reason" in capsys.readouterr().err
+    assert run(request_of, release={"revision": 1}) == 10
+    assert "a revision must say why the period is published again" in capsys.readouterr().err
+    revision = {"revision": 1, "reason": "one value was wrong"}
+    assert run(request_of, release=revision, microaggregation={"k": 2}) == 12
+    assert "must not have a smaller k than the release it revises" in capsys.readouterr().err
+    assert run(request_of, release=revision) == 0
+    published, blocked = ["started", "publishing", "published"], ["started", "blocked"]
+    assert events(request_of) == [*published, *blocked, *blocked, *published]
     assert main(["audit", str(request_of.register)]) == 0
+    folder = request_of.public / "small" / "2026-Q3-revision-1"
+    assert "one value was wrong" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_second_release_whose_spec_says_nothing_of_its_series_is_warned_of(
+    request_of: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(request_of) == 0
+    assert "protects its series" not in capsys.readouterr().err
+    rows = request_of.source.read_text(encoding="utf-8")
+    request_of.source.write_text(rows.replace("44,95.0", "2,11.0"), encoding="utf-8")
+    assert run(request_of, release={"period": "2026-Q4"}) == 0
+    register = Register(request_of.register)
+    manifest = register.manifest(register.chain().published[-1].attempt)
+    (warning,) = [each for each in manifest.warnings if "protects its series" in each]
+    assert "compared with 1 earlier release: fewest candidates across releases 1, " in warning
+    report = (register.attempts / manifest.attempt / "report.html").read_text(encoding="utf-8")
+    assert "Compared with earlier releases" in report
+    assert warning in report
 
 
 def test_a_budget_in_seconds_is_not_released(

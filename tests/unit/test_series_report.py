@@ -17,6 +17,7 @@ def told(request_of: Request, **parts: Any) -> str:
     record = record_of(request_of, files_of())
     record["evaluation"] |= parts.get("evaluation", {})
     record["spec"] |= parts.get("spec", {})
+    record |= parts.get("record", {})
     return checked(report(record)).text.replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -86,6 +87,22 @@ def test_why_releases_were_not_compared_is_said(
     found = told(request_of, spec={"series": series(request_of, **keys)})
     assert words in found
     assert ("a new sample" in found) == ("reason" in keys)
+
+
+def test_the_vault_file_is_named(request_of: Request) -> None:
+    vault = {
+        "population": "firms",
+        "file": "vault/firms/000001.parquet",
+        "sha256": "12" * 32,
+        "persons": 1234,
+        "muted": 5,
+        "key": "fingerprint-of-a-key",
+        "previous": "",
+        "against": ["34" * 32],
+    }
+    found = told(request_of, evaluation={"compared": []}, record={"vault": vault})
+    for words in ("firms", "vault/firms/000001.parquet", "12" * 32, "1,234", "fingerprint-of-a-k"):
+        assert words in found
 
 
 def test_a_reviewer_reads_the_warnings(request_of: Request) -> None:
