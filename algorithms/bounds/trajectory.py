@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class Stretch:
     ratio : float
         If none of these persons is muted, the mean loss of the releases is at least so many times
         the losses that they are compared with.
+    share : float
+        Share of the losses they are compared with that is due to these persons, on average.
     stranded : int
         Persons who share their strata in all of these releases with fewer than k of the others: at
         any loss, each of them must be muted at least once.
@@ -38,6 +40,7 @@ class Stretch:
     last: int
     persons: int
     ratio: float
+    share: float
     stranded: int
     costs: Matrix
 
@@ -45,6 +48,11 @@ class Stretch:
     def releases(self) -> int:
         """Number of the releases."""
         return self.last - self.first + 1
+
+    @property
+    def own_ratio(self) -> float:
+        """The same for the records of these persons alone: what they lose over what is compared."""
+        return self.ratio / self.share if self.share else 0.0
 
     def least_muted(self, ceiling: float) -> int:
         """Count the persons who must be muted at least once, if no release exceeds a ceiling.
@@ -63,7 +71,7 @@ class Stretch:
 
 
 def trajectory_bounds(
-    tables: Sequence[Table], losses: Sequence[float], k: int, window: int | None = None
+    tables: Sequence[Table], losses: Sequence[Matrix], k: int, window: int | None = None
 ) -> tuple[Stretch, ...]:
     """Prove what a series of releases must lose, or whom it must mute, by any method.
 
@@ -71,8 +79,8 @@ def trajectory_bounds(
     ----------
     tables : sequence of Table
         The records of each release; a person has the same number in all of them.
-    losses : sequence of float
-        Loss that each release is compared with, as a sum of squares.
+    losses : sequence of Matrix of shape (n,)
+        Loss that each release is compared with, as a sum of squares by record.
     k : int
         Least number of candidates.
     window : int, optional
@@ -108,7 +116,7 @@ def trajectory_bounds(
     ...     number = Number("a", places=0)
     ...     return Table((number,), (np.array(values),), persons=np.arange(len(values)))
     >>> both, *_ = trajectory_bounds(
-    ...     [release(0.0, 0.0, 9.0, 9.0), release(0.0, 9.0, 0.0, 9.0)], [1.0, 1.0], k=2
+    ...     [release(0.0, 0.0, 9.0, 9.0), release(0.0, 9.0, 0.0, 9.0)], [np.full(4, 0.25)] * 2, k=2
     ... )
     >>> both.persons, round(both.ratio, 2), both.least_muted(1.25), both.least_muted(1.0)
     (4, 1.5, 1, 2)
@@ -123,49 +131,75 @@ def trajectory_bounds(
 
 
 def _of_length(
-    tables: Sequence[Table], losses: Sequence[float], k: int, releases: int
+    tables: Sequence[Table], losses: Sequence[Matrix], k: int, releases: int
 ) -> list[Stretch]:
     """Prove bounds for all stretches of one length, and improve the largest ratio."""
-    parts = [slice(first, first + releases) for first in range(len(tables) - releases + 1)]
-    blocks = [list(_blocks(tables[part], losses[part], k)) for part in parts]
-    found = [
-        _stretch(part.start, part.stop - 1, own, k) for part, own in zip(parts, blocks, strict=True)
-    ]
+    found, trajectories = [], []
+    for first in range(len(tables) - releases + 1):
+        part = _Part(tables[first : first + releases], losses[first : first + releases])
+        trajectories.append(list(part.trajectories(k)))
+        found.append(_stretch(first, part, trajectories[-1], k))
     largest = max(range(len(found)), key=lambda each: found[each].ratio)
-    ratio = sum(weighted_bound(x, k, rounds=ROUNDS) for x in blocks[largest])
+    ratio = sum(weighted_bound(x, k, rounds=ROUNDS) for x in trajectories[largest])
     found[largest] = replace(found[largest], ratio=ratio)
     return found
 
 
-def _stretch(first: int, last: int, blocks: Sequence[Matrix], k: int) -> Stretch:
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some consecutive releases."""
+
+    tables: Sequence[Table]
+    losses: Sequence[Matrix]
+
+    @cached_property
+    def persons(self) -> Integers:
+        """The persons who are in all of them."""
+        return reduce(np.intersect1d, [_persons(table) for table in self.tables])
+
+    @cached_property
+    def rows(self) -> list[Labels]:
+        """The records of these persons in each release."""
+        return [_rows(table, self.persons) for table in self.tables]
+
+    @property
+    def share(self) -> float:
+        """The share of these records in the losses, as a mean of all releases."""
+        shares = [
+            float(loss[own].sum() / loss.sum()) if loss.any() else 0.0
+            for loss, own in zip(self.losses, self.rows, strict=True)
+        ]
+        return sum(shares) / len(shares)
+
+    def trajectories(self, k: int) -> Iterator[Matrix]:
+        """Give the records of all releases side by side, by the strata that persons pass."""
+        if not len(self.persons):
+            return
+        parts, strata = [], [np.zeros(len(self.persons), dtype=np.int64)]
+        for table, own, loss in zip(self.tables, self.rows, self.losses, strict=True):
+            x = stretched(table.embedding.x[own], table.embedding.one_label, k)
+            weight = len(self.tables) * loss.sum()
+            parts.append(x / np.sqrt(weight) if weight else np.zeros_like(x))
+            if table.blocks is not None:
+                strata.append(table.blocks[own])
+        joined, passed = np.hstack(parts), combinations(strata)
+        for block in range(int(passed.max()) + 1):
+            yield joined[passed == block]
+
+
+def _stretch(first: int, part: _Part, blocks: Sequence[Matrix], k: int) -> Stretch:
     costs = np.concatenate(
         [np.zeros(0), *(neighbour_costs(x, k) / (2 * k) for x in blocks if len(x) >= k)]
     )
     return Stretch(
         first=first,
-        last=last,
-        persons=sum(map(len, blocks)),
+        last=first + len(part.tables) - 1,
+        persons=len(part.persons),
         ratio=float(costs.sum()),
+        share=part.share,
         stranded=sum(len(x) for x in blocks if len(x) < k),
         costs=np.sort(costs)[::-1],
     )
-
-
-def _blocks(tables: Sequence[Table], losses: Sequence[float], k: int) -> Iterator[Matrix]:
-    """Give the trajectories of those who are in all tables, by the strata that they pass."""
-    persons = reduce(np.intersect1d, [_persons(table) for table in tables])
-    rows = [_rows(table, persons) for table in tables]
-    parts, strata = [], [np.zeros(len(persons), dtype=np.int64)]
-    for table, own, loss in zip(tables, rows, losses, strict=True):
-        x = stretched(table.embedding.x[own], table.embedding.one_label, k)
-        parts.append(x / np.sqrt(len(tables) * loss) if loss else np.zeros_like(x))
-        if table.blocks is not None:
-            strata.append(table.blocks[own])
-    if not len(persons):
-        return
-    trajectories, passed = np.hstack(parts), combinations(strata)
-    for block in range(int(passed.max()) + 1):
-        yield trajectories[passed == block]
 
 
 def _persons(table: Table) -> Integers:

@@ -181,6 +181,9 @@ def replayed(found: Findings, page: Path) -> Document:
                 "persons": proof.stretch.persons,
                 "periods": found.between(proof.stretch),
                 "least_il_over_fresh": round(found.bounds[proof.window][0].ratio, 4),
+                "least_on_those_in_all": round(
+                    max(each.own_ratio for each in found.bounds[proof.window]), 4
+                ),
             }
             for proof in found.proofs
         ],

@@ -12,6 +12,7 @@ from algorithms.history import History, Past
 from algorithms.masked import Masked
 from algorithms.masking import mask
 from algorithms.table import Table
+from algorithms.types import Matrix
 from algorithms.utility.il import loss
 from expectations.gate import Verdicts
 from expectations.request.spec import ReleaseSpec
@@ -62,7 +63,7 @@ class Replay:
         if any(each.original.weights is not None for each in fresh) or self.is_large:
             return ()
         return trajectory_bounds(
-            [each.original for each in fresh], [_loss(each) for each in fresh], fresh[0].k, window
+            [each.original for each in fresh], [_losses(each) for each in fresh], fresh[0].k, window
         )
 
     @property
@@ -110,3 +111,9 @@ def _past(masked: Masked, period: str) -> Past:
 def _loss(masked: Masked) -> float:
     _, sse, _ = loss(Comparison(masked))
     return sse
+
+
+def _losses(masked: Masked) -> Matrix:
+    files = Comparison(masked)
+    losses: Matrix = ((files.before - files.after) ** 2).sum(axis=1)
+    return losses

@@ -192,6 +192,11 @@ def _sentences(found: Findings, window: int | None, stretches: Sequence[Stretch]
         f"less than {largest.ratio:.2f} times what fresh groups of {YARDSTICK} lose "
         f"({found.between(largest)}, {largest.persons:,} persons)."
     )
+    own = max(stretches, key=lambda each: each.own_ratio)
+    yield (
+        f"On the records of those who are in all releases of a stretch, it loses at least "
+        f"{own.own_ratio:.2f} times as much ({found.between(own)}, {own.persons:,} persons)."
+    )
     alone = max(stretches, key=lambda each: each.stranded)
     if alone.stranded:
         yield (

@@ -303,8 +303,8 @@ def test_limits_that_a_choice_breaks_are_named(request_of: Request) -> None:
 def test_what_is_not_feasible_is_said(request_of: Request) -> None:
     spec = request_of.load()
     tried = [cohorts(1.0, ceiling) for ceiling in (1.1, 1.5)]
-    beyond = Stretch(0, 1, 200, 1.4, 0, np.full(20, 0.07))
-    alone = Stretch(0, 0, 90, 0.5, 4, np.full(20, 0.02))
+    beyond = Stretch(0, 1, 200, 1.4, 0.8, 0, np.full(20, 0.07))
+    alone = Stretch(0, 0, 90, 0.5, 0.8, 4, np.full(20, 0.02))
     found = findings(spec, *tried, bounds={None: (beyond, alone)})
     (words,) = feasibility(found)
     assert "over all releases, no method that mutes nobody can lose less than 1.40 times" in words
@@ -313,9 +313,10 @@ def test_what_is_not_feasible_is_said(request_of: Request) -> None:
         "At 1.1 times, at least 5 of 200 persons must be muted at least once (2026-Q1 to "
         "2026-Q2): muting nobody is not feasible at this ceiling." in words
     )
+    assert "it loses at least 1.75 times as much (2026-Q1 to 2026-Q2, 200 persons)" in words
     assert "At 1.5 times" not in words
     assert [proof.feasible for proof in found.proofs] == [False, False]
-    free = findings(spec, *tried, bounds={3: (Stretch(0, 1, 9, 0.8, 0, np.zeros(9)),)})
+    free = findings(spec, *tried, bounds={3: (Stretch(0, 1, 9, 0.8, 0.8, 0, np.zeros(9)),)})
     assert [proof.feasible for proof in free.proofs] == [True, True]
     assert "over 3 releases" in feasibility(free)[0]
 
@@ -332,7 +333,7 @@ def test_the_page_shows_choices_proofs_and_attackers(request_of: Request, tmp_pa
         FRESH,
         cohorts(1.0),
         replace(cohorts(2.0, 1.5, window=4), fault="2026-Q2: it failed"),
-        bounds={None: (Stretch(0, 1, 200, 1.4, 0, np.full(20, 0.07)),)},
+        bounds={None: (Stretch(0, 1, 200, 1.4, 0.8, 0, np.full(20, 0.07)),)},
     )
     page = write_replay(found, tmp_path / "out")
     text = page.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -27,6 +28,11 @@ def numbers(x: Matrix, persons: Integers, strata: Integers | None = None) -> Tab
         persons=persons,
         strata=() if strata is None else (Stratum("s", strata),),
     )
+
+
+def each_record(tables: Sequence[Table], losses: Sequence[float]) -> list[Matrix]:
+    """Share the loss of each release among its records."""
+    return [np.full(len(t), loss / len(t)) for t, loss in zip(tables, losses, strict=True)]
 
 
 def small_series(rng: np.random.Generator) -> tuple[Table, Table]:
@@ -63,7 +69,7 @@ def test_no_pair_of_partitions_loses_or_mutes_less_than_is_proven(k: int) -> Non
         tables = small_series(rng)
         losses = rng.uniform(1.0, 3.0, 2)
         tried = outcomes(tables, k, losses)
-        for stretch in trajectory_bounds(tables, losses, k):
+        for stretch in trajectory_bounds(tables, each_record(tables, losses), k):
             if stretch.releases == 2:
                 least = tried[tried[:, 1] == 0, 0].min()
                 assert stretch.ratio <= least * (1.0 + 1e-9)
@@ -77,14 +83,23 @@ def test_no_pair_of_partitions_loses_or_mutes_less_than_is_proven(k: int) -> Non
 def test_stretches_of_all_lengths_are_looked_at_and_the_largest_ratio_comes_first() -> None:
     rng = np.random.default_rng(3)
     tables = [numbers(rng.normal(size=(30, 3)), np.arange(30)) for _ in range(3)]
-    found = trajectory_bounds(tables, [20.0, 20.0, 20.0], 3)
+    found = trajectory_bounds(tables, each_record(tables, [20.0] * 3), 3)
     assert {(each.first, each.last) for each in found} == {
         (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2),
     }  # fmt: skip
     assert (found[0].first, found[0].last) == (0, 2)
     assert [each.ratio for each in found] == sorted((e.ratio for e in found), reverse=True)
-    narrow = trajectory_bounds(tables, [20.0, 20.0, 20.0], 3, window=2)
+    narrow = trajectory_bounds(tables, each_record(tables, [20.0] * 3), 3, window=2)
     assert max(each.releases for each in narrow) == 2
+
+
+def test_the_loss_of_those_who_stay_is_compared_with_their_own() -> None:
+    x = np.random.default_rng(2).normal(size=(10, 2))
+    tables = [numbers(x, np.arange(10)), numbers(x, np.arange(2, 12))]
+    losses = [np.repeat([4.0, 0.5], [2, 8]), np.repeat([0.5, 4.0], [8, 2])]
+    both = next(each for each in trajectory_bounds(tables, losses, 2) if each.releases == 2)
+    assert (both.persons, both.share) == (8, pytest.approx(4.0 / 12.0))
+    assert both.own_ratio == pytest.approx(3.0 * both.ratio)
 
 
 def test_labels_count_as_they_are_published() -> None:
@@ -95,7 +110,7 @@ def test_labels_count_as_they_are_published() -> None:
     ]
     x = np.hstack([table.embedding.x for table in tables]) / np.sqrt(2.0)
     # in groups of 2, a label that is not published loses twice what an average would
-    assert trajectory_bounds(tables, [1.0, 1.0], 2)[0].ratio == pytest.approx(
+    assert trajectory_bounds(tables, each_record(tables, [1.0, 1.0]), 2)[0].ratio == pytest.approx(
         2.0 * weighted_bound(x, 2, rounds=ROUNDS)
     )
 
@@ -106,7 +121,8 @@ def test_those_who_pass_strata_almost_alone_are_stranded() -> None:
     after = before.copy()
     after[:2] = 1
     tables = [numbers(x, np.arange(12), each) for each in (before, after)]
-    both = next(each for each in trajectory_bounds(tables, [9.0, 9.0], 3) if each.releases == 2)
+    found = trajectory_bounds(tables, each_record(tables, [9.0, 9.0]), 3)
+    both = next(each for each in found if each.releases == 2)
     assert (both.persons, both.stranded, len(both.costs)) == (12, 2, 10)
     assert both.least_muted(10.0) == 2
     assert both.least_muted(0.2) > 2
@@ -114,21 +130,24 @@ def test_those_who_pass_strata_almost_alone_are_stranded() -> None:
 
 def test_releases_without_a_person_in_common_prove_nothing() -> None:
     x = np.random.default_rng(1).normal(size=(6, 2))
-    found = trajectory_bounds([numbers(x, np.arange(6)), numbers(x, np.arange(6, 12))], [1, 1], 2)
+    tables = [numbers(x, np.arange(6)), numbers(x, np.arange(6, 12))]
+    found = trajectory_bounds(tables, each_record(tables, [1.0, 1.0]), 2)
     apart = next(each for each in found if each.releases == 2)
-    assert (apart.persons, apart.ratio, apart.least_muted(1.0)) == (0, 0.0, 0)
+    assert (apart.persons, apart.ratio, apart.own_ratio, apart.least_muted(1.0)) == (0, 0.0, 0.0, 0)
 
 
 def test_a_release_that_is_compared_with_no_loss_adds_nothing() -> None:
     x = np.random.default_rng(1).normal(size=(8, 2))
     tables = [numbers(x, np.arange(8))] * 2
-    with_zero, without = (trajectory_bounds(tables, [4.0, loss], 2) for loss in (0.0, 4.0))
+    with_zero, without = (
+        trajectory_bounds(tables, each_record(tables, [4.0, loss]), 2) for loss in (0.0, 4.0)
+    )
     ratios = [next(e.ratio for e in found if e.releases == 2) for found in (with_zero, without)]
     assert ratios[0] == pytest.approx(ratios[1] / 2)
 
 
 def test_a_ratio_beyond_the_ceiling_mutes_somebody() -> None:
-    sharpened = Stretch(0, 1, 9, ratio=1.4, stranded=0, costs=np.array([0.5, 0.5]))
+    sharpened = Stretch(0, 1, 9, ratio=1.4, share=1.0, stranded=0, costs=np.array([0.5, 0.5]))
     assert [sharpened.least_muted(each) for each in (1.5, 1.2, 0.6)] == [0, 1, 1]
 
 
@@ -143,6 +162,6 @@ def test_a_panel_of_high_mobility_is_proven_to_cost_more() -> None:
             )
             for each in drawn
         ]
-        return trajectory_bounds(tables, [1.0] * 3, 5)[0].ratio
+        return trajectory_bounds(tables, each_record(tables, [1.0] * 3), 5)[0].ratio
 
     assert ratio(0.5) > 3.0 * ratio(0.0)
