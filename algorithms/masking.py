@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from algorithms.history import History
+from algorithms.history import ABSENT, History
 from algorithms.local_search.recut import recut
 from algorithms.local_search.units import repair
 from algorithms.masked import Grouping, Masked
@@ -14,7 +14,9 @@ from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.method import Method
 from algorithms.orderings.ordering import Ordering
 from algorithms.problem import Budget, Problem
-from algorithms.series.cohorts import Cohorts, covered
+from algorithms.series.cohorts import Cohorts, chances_of_muting, lasting_groups, near_within
+from algorithms.series.keeping import kept_groups
+from algorithms.series.state import Situation
 from algorithms.strata import Settled, SmallStrata, settle
 from algorithms.table import Table
 from algorithms.types import Integers, Matrix, Order, Partition, Watch
@@ -149,9 +151,10 @@ def group(
         The earlier releases of the series.
     """
     groupings = _fresh(table, plan, along, watch)
-    if plan.cohorts is None:
+    history = history or History()
+    if plan.cohorts is None and history.revises is None:
         return groupings
-    return (_lasting(table, plan, groupings[0], history or History()),)
+    return (_lasting(table, plan, groupings[0], history, watch),)
 
 
 def _fresh(
@@ -209,12 +212,59 @@ def _published_weights(table: Table, plan: Plan, groups: Partition) -> Matrix | 
     return short[groups.labels]
 
 
-def _lasting(table: Table, plan: Plan, fresh: Grouping, history: History) -> Grouping:
-    """Group records so that groups last over the releases of a series."""
+def _lasting(
+    table: Table, plan: Plan, fresh: Grouping, history: History, watch: Watch | None
+) -> Grouping:
+    """Group records with regard to the earlier releases of the series."""
+    facts = _situation(table, plan, history)
+    if history.revises is not None:
+        assert table.persons is not None
+        groups, _ = history.groups_of(table.persons)
+        labels, shown = kept_groups(facts, groups[:, history.revises])
+        lasting = replace(fresh, partition=Partition(labels, plan.k, table.units), iterations=None)
+        return lasting if plan.cohorts is None else replace(lasting, muted=~shown)
+    assert plan.cohorts is not None
+    fresh_loss = published_loss(table, _mdav_groups(table, plan))
+    weight = 1.0 if table.weights is None else float(table.weights.mean())
+    labels, shown = lasting_groups(
+        facts,
+        fresh.partition.labels,
+        lambda labels: published_loss(table, Partition(labels, plan.k, table.units)) / weight,
+        fresh_loss * plan.cohorts.il_over_fresh / weight,
+        watch,
+    )
+    partition = Partition(labels, plan.k, table.units)
+    return replace(fresh, partition=partition, muted=~shown, fresh_loss=fresh_loss)
+
+
+def _situation(table: Table, plan: Plan, history: History) -> Situation:
+    """Collect the facts of a search for groups that last."""
     assert table.persons is not None
-    groups, visible = replace(history, past=history.within_window).groups_of(table.persons)
-    shown = covered(fresh.partition.labels, np.where(visible, groups, -1), plan.k, table.units)
-    return replace(fresh, muted=~shown, fresh_loss=published_loss(table, fresh.partition))
+    groups, visible = history.groups_of(table.persons)
+    sizes = [np.bincount(past.groups) for past in history.past]
+    firsts = np.cumsum([0, *(size.size for size in sizes)])[: len(sizes)]
+    linked = groups.shape[1] - len(history.within_window)
+    how = plan.cohorts or Cohorts()
+    horizon = how.horizon if history.window is None else min(how.horizon, history.window - 1)
+    n = len(table)
+    blocks = np.zeros(n, dtype=np.int64) if table.blocks is None else table.blocks
+    return Situation(
+        x=table.embedding.x,
+        k=plan.k,
+        near=near_within(table.embedding.x, blocks),
+        blocks=blocks,
+        units=table.units,
+        seen=np.where(visible, groups, ABSENT)[:, linked:],
+        past=np.where(groups == ABSENT, ABSENT, groups + firsts),
+        past_sizes=np.concatenate([*sizes, np.zeros(1, dtype=np.int64)]),
+        chances=chances_of_muting(plan.k, how.leaving, horizon),
+    )
+
+
+def _mdav_groups(table: Table, plan: Plan) -> Partition:
+    """Group the records of each block by MDAV, without regard to other releases."""
+    plain = Plan(k=plan.k, method=METHODS["mdav"])
+    return _fresh(table, plain, (None,) * len(blocks(table, plain)), None)[0].partition
 
 
 def published_loss(table: Table, groups: Partition) -> float:

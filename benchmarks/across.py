@@ -10,6 +10,7 @@ import resource
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from algorithms.masked import Grouping, Masked
 from algorithms.measures import MEASURES
 from algorithms.table import Table
 from algorithms.types import Labels, Partition
+from benchmarks.printing import printed_by
 
 MEASURED = (
     "candidates_min", "under_k_across", "singled_out", "exact_singled_out", "muted", "lone_changes",
@@ -44,6 +46,17 @@ def main() -> int:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / GIBIBYTE
         sys.stdout.write(f"peak memory {peak:.2f} GiB, the series included\n")
     return 0
+
+
+def section(pictures: Path) -> str:  # noqa: ARG001 - it draws none
+    """Measure and print, and return the section of the page."""
+    return f"## Across releases\n\n{_PROSE}\n\n```\n{printed_by('benchmarks.across')}\n```\n"
+
+
+_PROSE = """`python -m benchmarks.across` compares a release with 19 earlier ones, in seconds of
+processor time on one core. Groups hold about ten persons and last; in each release 2 % of the
+persons change their group, 2 % are absent and 3 % are muted. The first measure looks up all persons
+in all releases for the others."""
 
 
 def series(persons: int, releases: int) -> Comparison:

@@ -12,6 +12,7 @@ import numpy as np
 
 from algorithms.cutting import off_grid
 from algorithms.jit import kernel
+from algorithms.random_numbers import draw_from, seeded
 from algorithms.rounding.grid import Grid
 from algorithms.types import Labels, Mask, Matrix
 
@@ -21,8 +22,8 @@ JOURNAL = 64
 TOGETHER = 6
 """Most groups that are dissolved in one round."""
 
-ROUND, TOUCHED, SPARE, RUINED, FREE, FIRST, WAITING, SOUGHT, RANDOM, RANDOM_TOO = range(10)
-"""Places of ``Groups.counts``."""
+ROUND, TOUCHED, SPARE, RUINED, FREE, FIRST, WAITING, SOUGHT, RANDOM = range(9)
+"""Places of ``Groups.counts``; the state of the random numbers fills two."""
 
 K, ROUNDED, UNITS = range(3)
 """Places of ``Groups.facts``."""
@@ -141,7 +142,7 @@ def groups_of(
     origin = np.zeros(d) if grid is None else grid.origin
     step = np.zeros(d) if grid is None else grid.step
     counts = np.zeros(10, dtype=np.int64)
-    counts[RANDOM:] = np.random.default_rng(seed).integers(1, 2**31 - 250, 2)
+    counts[RANDOM:] = seeded(seed)
     groups = Groups(
         x=np.ascontiguousarray(x),
         near=near,
@@ -400,10 +401,5 @@ def dequeue(groups: Groups) -> int:
 
 @kernel
 def draw(groups: Groups) -> float:
-    """Draw a number from [0, 1), by two multiplicative generators combined [LEC88]_."""
-    groups.counts[RANDOM] = groups.counts[RANDOM] * 40014 % 2147483563
-    groups.counts[RANDOM_TOO] = groups.counts[RANDOM_TOO] * 40692 % 2147483399
-    difference: int = groups.counts[RANDOM] - groups.counts[RANDOM_TOO]
-    if difference < 1:
-        difference += 2147483562
-    return (difference - 1) / 2147483562.0
+    """Draw a random number from [0, 1)."""
+    return draw_from(groups.counts[RANDOM:])

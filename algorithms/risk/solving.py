@@ -49,9 +49,11 @@ class Equations:
 
     def around(self, rows: Order) -> "Equations":
         """Keep the equations in which some records of the new release stand."""
-        inside = np.isin(self.groups, self.groups[np.isin(self.unknowns, self.unknowns[rows])])
+        mentioned = _marked(self.unknowns, self.unknowns[rows])
+        inside = _marked(self.groups, self.groups[mentioned])
+        inside[rows] = False
         # the records come first again
-        order = np.concatenate([rows, np.setdiff1d(np.flatnonzero(inside), rows)])
+        order = np.concatenate([rows, np.flatnonzero(inside)])
         kept, groups = np.unique(self.groups[order], return_inverse=True)
         _, unknowns = np.unique(self.unknowns[order], return_inverse=True)
         return Equations(unknowns.reshape(-1), groups.reshape(-1), self.averages[kept])
@@ -65,10 +67,7 @@ class Equations:
         sizes = np.bincount(self.groups)
         shape = (sizes.size, int(self.unknowns.max()) + 1)
         members = csr_array((1.0 / sizes[self.groups], (self.groups, self.unknowns)), shape)
-        places = np.bincount(self.unknowns)[:, np.newaxis]
-        start = np.zeros((shape[1], self.averages.shape[1]))
-        np.add.at(start, self.unknowns, self.averages[self.groups])
-        start /= places
+        start = _means(self.averages[self.groups], self.unknowns)
         gaps = self.averages - members @ start
         moves = [
             lsqr(members, gap, atol=ACCURACY, btol=ACCURACY, iter_lim=ITERATIONS)[0]
@@ -95,11 +94,22 @@ def equations(files: Comparison, history: History, earlier: Sequence[Records]) -
         values.append(_on_lines(files, records.table)[records.rows])
     releases = np.repeat(np.arange(len(groups)), [each.size for each in groups])
     numbers = combinations([np.concatenate(groups), releases])
-    sizes = np.bincount(numbers)[:, np.newaxis]
-    averages = np.zeros((sizes.size, files.lines.size))
-    np.add.at(averages, numbers, np.concatenate(values))
     unknowns = _unknowns(np.concatenate(everybody), np.concatenate(shared))
-    return Equations(unknowns, numbers, averages / sizes)
+    return Equations(unknowns, numbers, _means(np.concatenate(values), numbers))
+
+
+def _marked(labels: Labels, some: Labels) -> Mask:
+    """Mark the labels that are among some."""
+    marks = np.zeros(int(labels.max()) + 1, dtype=bool)
+    marks[some] = True
+    return marks[labels]
+
+
+def _means(values: Matrix, labels: Labels) -> Matrix:
+    """Average the rows of each label."""
+    sums = [np.bincount(labels, weights=column) for column in values.T]
+    means: Matrix = np.column_stack(sums) / np.bincount(labels)[:, np.newaxis]
+    return means
 
 
 def _followed(persons: Integers, visible: Mask, linked: Integers | None) -> Mask:

@@ -64,31 +64,24 @@ class _Values:
 
     def left(self, seen: Labels, together: list[int], column: int) -> Integers:
         """Count the values of a column that are left if some columns are intersected together."""
-        values = combinations([self._columns[:, column]])
-        tuples = combinations([self._columns[:, j] for j in together])
-        first = int(self._ends[0])
-        entries = np.unique(
-            np.column_stack([self._groups[:first], values[:first], tuples[:first]]), axis=0
-        )
-        starts = np.searchsorted(entries[:, 0], np.arange(entries[-1, 0] + 2))
+        # numbered by the column first, so that tuples with the same value of it follow each other
+        ordered = [*(j for j in together if j != column), column]
+        tuples = combinations([self._columns[:, j] for j in ordered])
         count = int(tuples.max()) + 1
-        keys = [
-            np.unique(groups * count + own)
-            for groups, own in zip(
-                np.split(self._groups, self._ends[:-1])[1:],
-                np.split(tuples, self._ends[:-1])[1:],
-                strict=True,
-            )
-        ]
+        value_of = np.empty(count, dtype=np.int64)
+        value_of[tuples] = self._columns[:, column]
+        own, *earlier = np.split(self._groups * count + tuples, self._ends[:-1])
+        keys = [np.unique(each) for each in earlier]
+        entries = np.unique(own)
         return values_left(
-            self._groups[:first],
-            tuples[:first],
+            own // count,
+            own % count,
             seen,
-            starts,
-            entries,
+            np.searchsorted(entries, count * np.arange(own.max() // count + 2)),
+            entries % count,
+            value_of,
             np.concatenate([*keys, np.empty(0, dtype=np.int64)]),
             np.cumsum([0, *(each.size for each in keys)]),
-            count,
         )
 
 
@@ -108,34 +101,34 @@ def values_left(
     own: Labels,
     seen: Labels,
     starts: Integers,
-    entries: Integers,
+    tuples: Integers,
+    value_of: Integers,
     keys: Integers,
     ends: Integers,
-    count: int,
 ) -> Integers:
     """Count the values that are left for each visible record; 0 if its own is not among them.
 
-    ``entries`` are the different (group, value, tuple) of the new release in their order, and
-    ``starts`` says where each group starts. The keys between ``ends[t]`` and ``ends[t + 1]`` are
-    the sorted ``group * count + tuple`` of release t, in which ``seen[:, t]`` are the groups of the
-    records.
+    ``tuples`` from ``starts[g]`` to ``starts[g + 1]`` are the different ones of new group g, in
+    their order, and ``value_of`` is the value that is counted of each. The keys from ``ends[t]`` to
+    ``ends[t + 1]`` are the sorted ``group * value_of.size + tuple`` of release t, in which
+    ``seen[:, t]`` are the groups of the records.
     """
     counts = np.zeros(groups.size, dtype=np.int64)
     for i in range(groups.size):
-        distinct, last, kept = 0, ABSENT, False
+        distinct, last, kept = 0, -1, False
         for entry in range(starts[groups[i]], starts[groups[i] + 1]):
             t, found = 0, True
             while found and t < seen.shape[1]:
                 if seen[i, t] != ABSENT:
-                    own_keys = keys[ends[t] : ends[t + 1]]
-                    key = seen[i, t] * count + entries[entry, 2]
-                    place = np.searchsorted(own_keys, key)
-                    found = place < own_keys.size and own_keys[place] == key
+                    known = keys[ends[t] : ends[t + 1]]
+                    key = seen[i, t] * value_of.size + tuples[entry]
+                    place = np.searchsorted(known, key)
+                    found = place < known.size and known[place] == key
                 t += 1
             if found:
-                distinct += entries[entry, 1] != last
-                last = entries[entry, 1]
-                kept |= entries[entry, 2] == own[i]
+                distinct += last < 0 or value_of[tuples[entry]] != value_of[last]
+                last = tuples[entry]
+                kept |= last == own[i]
         if kept:
             counts[i] = distinct
     return counts

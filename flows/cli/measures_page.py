@@ -76,12 +76,50 @@ them but `linked_known` can be recomputed from the public file.
   the value without knowing which record is whose. A floor of 2 on `l_distinct` forbids such groups.
 """
 
+ACROSS = """
+## Across releases
+
+These measures compare a release with the earlier ones of the same persons. They exist only where the spec names
+identifiers, so that persons can be followed. A record is *visible* if its confidential and other columns are published,
+and *muted* if they are empty.
+
+| attacker | knows | measures |
+|---|---|---|
+| intersects groups | the key values of a person in every release, that the person is in them, and which visible records are the same person's | `candidates_min`, `under_k_across`, `singled_out` |
+| knows absences | also in which releases everybody else is absent or muted | `exact_singled_out` |
+| intersects values | the key values of a person in every release, and that it keeps its value of a column | `l_across` |
+| takes differences | no key values, only that two groups differ by one person | `lone_changes` |
+| solves averages | no key values, only which visible records are the same person's | `solved` |
+
+- The first three are promised by a floor of *k* on `candidates_min`. Someone who knows fewer releases has more candidates,
+  so all releases within `series.window` are compared at once. Only persons who are visible in the new release are
+  counted: all others keep the candidates that they had.
+- `lone_changes` and `l_across` look at all earlier releases, whatever the window: neither needs to follow a record. In
+  `lone_changes`, muted records and persons who have left are members of their groups, because they are in the averages.
+- `l_across` needs the columns in `series.stable` and the sources of the earlier releases. The columns are intersected each
+  on its own and all together. A person who changed its value is not counted, because the attacker would be wrong.
+- `row_links` is the share of records that matching really follows from the last release. Records match if their strata,
+  other and confidential values are unique in both releases and equal; or one to one within equal strata and other columns,
+  so that the ranks of their confidential numbers differ least in sum, where two different labels count as a tenth of all
+  ranks. In cells of more than {cell} records, labels must be equal too, and two records match if each is the nearest of
+  the other. The rule that finds more persons counts, and a record with a twin is never found.
+- With `series.links: measured`, `candidates_min` and its companions compare only releases into which a record is followed:
+  directly, or along a chain of consecutive releases. A release whose source is not at hand counts as followed. This is a
+  measurement of these two rules, not a proof: a cleverer attacker may follow more records.
+- `solved` takes every person's values as constant and solves the averages of all groups by least squares. A muted record is
+  an unknown of its own in each release.
+
+If the source of an earlier release has gone or changed, `l_across`, `row_links` and `solved` are left out with that reason,
+and a limit on them refuses the release.
+"""
+
 ESTIMATES = """
 ## Estimates
 
 `reidentified_best` assigns all records at once. Above {largest} records it is estimated from samples of whole groups;
-the manifest and the report then say so and give a confidence interval. All other measures are exact for tables of any
-size, and none needs a matrix of all distances.
+above {most_solved} records, `solved` is estimated from samples of records that lie close to each other. The manifest and
+the report then say so and give a confidence interval. All other measures are exact for tables of any size, and none needs
+a matrix of all distances.
 
 ## Digits
 
@@ -111,7 +149,9 @@ Papers by key: [references.bib](references.bib).
 def measures_page() -> str:
     """Return the page as Markdown."""
     from algorithms.measure import DECIMALS, DIGITS
+    from algorithms.risk.links import LARGEST_CELL
     from algorithms.risk.one_to_one import MOST_ASSIGNED
+    from algorithms.risk.solving import LARGEST_TABLE
 
     tables = [
         f"\n## {title}\n\n| name | measure | unit | better | worst | definition | paper |\n"
@@ -120,8 +160,11 @@ def measures_page() -> str:
         + "\n"
         for kind, title in (("utility", "Utility"), ("risk", "Risk"))
     ]
-    notes = ESTIMATES.format(largest=MOST_ASSIGNED, decimals=DECIMALS, digits=DIGITS)
-    return INTRODUCTION + "".join(tables) + KINDS + BOUND + notes
+    across = ACROSS.format(cell=LARGEST_CELL)
+    notes = ESTIMATES.format(
+        largest=MOST_ASSIGNED, most_solved=f"{LARGEST_TABLE:,}", decimals=DECIMALS, digits=DIGITS
+    )
+    return INTRODUCTION + "".join(tables) + KINDS + across + BOUND + notes
 
 
 def _row(measure: Measure) -> str:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms.comparison import Comparison
+from algorithms.errors import ContractError
 from algorithms.evaluation import evaluate
 from algorithms.history import History
 from algorithms.masked import Grouping, Masked
@@ -157,3 +158,10 @@ def test_loss_is_compared_with_that_of_fresh_groups(
     grouping = Grouping((0,), Partition(np.array([0, 0]), 1), fresh_loss=fresh)
     files = Comparison(Masked(after, (grouping,), 2, original.embedding.x, original), History())
     assert run(files, "il_over_fresh") == (None if ratio is None else pytest.approx(ratio))
+
+
+def test_an_earlier_release_holds_every_person_once() -> None:
+    with pytest.raises(ContractError, match="every person once"):
+        past_of([0, 0], [0, 0])
+    with pytest.raises(ContractError, match="a group and a mark per person"):
+        past_of([0, 1], [0])

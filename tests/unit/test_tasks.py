@@ -14,6 +14,7 @@ import pytest
 from algorithms.attributes import Number
 from algorithms.errors import ContractError, DataError, RefusedError, StorageError
 from algorithms.evaluation import Evaluation
+from algorithms.history import History, Past
 from algorithms.masked import Grouping, Masked
 from algorithms.strata import Settled
 from algorithms.table import Table
@@ -246,6 +247,18 @@ def test_what_is_measured_is_what_would_be_published(request_of: Request) -> Non
     # the average of staff is not whole: rounding it costs something beyond the total variance
     assert found.exact["il"] > 100.0
     assert found.exact["rounding"] == pytest.approx(found.exact["il"] - 100.0)
+
+
+def test_values_left_are_counted_in_the_columns_that_the_series_calls_stable(
+    request_of: Request,
+) -> None:
+    for series, count in (({"stable": ["zone"]}, 2.0), ({}, None)):
+        spec, table, masked, _ = masked_table(request_of, series=series)
+        everybody = np.arange(len(table))
+        past = Past("2026-Q2", 3, everybody, masked.groups, everybody >= 0, table)
+        found = evaluate.fn(masked, spec, ["l_across", "row_links"], History((past,)))
+        assert found.exact.get("l_across") == count
+        assert found.exact["row_links"] == 100.0
 
 
 def test_a_path_is_found_and_cut_where_the_spec_names_one(request_of: Request) -> None:

@@ -39,9 +39,9 @@ class SeriesSection(BaseModel):
     default all."""
     il_over_fresh: Annotated[float, Field(ge=1.0, le=10.0)] = 1.25
     """For `cohorts`: largest IL, as a multiple of the IL of fresh groups of MDAV."""
-    leaving: Annotated[float, Field(ge=0.0, le=0.5)] | None = None
-    """For `cohorts`: share of persons that is expected to leave from one release to the next; by
-    default estimated from the earlier releases."""
+    leaving: Annotated[float, Field(ge=0.0, le=0.5)] = 0.1
+    """For `cohorts`: share of a group that is expected to leave it, or to drift away from it, from
+    one release to the next. More of it makes groups larger at first, and mutes fewer later."""
     links: Links = "perfect"
     """Whether an attacker can follow every record from release to release (`perfect`), or only
     those that matching published values finds (`measured`)."""

@@ -1,0 +1,22 @@
+"""Random numbers that are the same on every machine."""
+
+import numpy as np
+
+from algorithms.jit import kernel
+from algorithms.types import Integers
+
+
+def seeded(seed: int) -> Integers:
+    """Give the state from which `draw_from` begins."""
+    return np.random.default_rng(seed).integers(1, 2**31 - 250, 2)
+
+
+@kernel
+def draw_from(state: Integers) -> float:
+    """Draw a number from [0, 1), by two multiplicative generators combined [LEC88]_."""
+    state[0] = state[0] * 40014 % 2147483563
+    state[1] = state[1] * 40692 % 2147483399
+    difference: int = state[0] - state[1]
+    if difference < 1:
+        difference += 2147483562
+    return (difference - 1) / 2147483562.0
