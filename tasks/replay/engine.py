@@ -84,9 +84,11 @@ class Replay:
         return Step(self._period(t), evaluation, verdicts, over_fresh), masked
 
     def _masked(self, choice: Choice, t: int, history: History) -> Masked:
-        """Group a table; groups that are formed afresh do not depend on the window."""
+        """Group a table; fresh groups, from which cohorts start, are the same for all choices."""
         if choice.lasts:
-            return mask(self._tables[t], choice.spec(self._specs[t]).plan, history=history)
+            start = self._masked(Choice(self._specs[t].microaggregation.method), t, History())
+            plan = choice.spec(self._specs[t]).plan
+            return mask(self._tables[t], plan, history=history, fresh=start.groupings)
         known = choice.method, t
         if known not in self._fresh:
             self._fresh[known] = mask(self._tables[t], choice.spec(self._specs[t]).plan)

@@ -12,6 +12,7 @@ import pytest
 from algorithms.bounds.trajectory import Stretch
 from algorithms.errors import DataError, RefusedError, SpecError
 from algorithms.evaluation import Evaluation
+from algorithms.history import History
 from expectations.gate import Verdict
 from flows.cli import main
 from flows.replaying import period_specs, replayed
@@ -191,6 +192,20 @@ def test_past_periods_are_replayed_and_proofs_are_given(request_of: Request) -> 
     assert found.unproven == ""
 
 
+def test_cohorts_that_start_from_known_groups_are_those_of_a_release(request_of: Request) -> None:
+    specs = period_specs(write_series(request_of), None)
+    tables = read_periods(specs)
+    replay = Replay(tables, specs)
+    choice = Choice("cohorts", None, 1.25)
+    released, known = (
+        engine.mask(tables[0], choice.spec(specs[0]).plan),
+        replay._masked(choice, 0, History()),
+    )
+    assert np.array_equal(
+        released.groupings[0].partition.labels, known.groupings[0].partition.labels
+    )
+
+
 def test_a_window_makes_attackers_weaker(request_of: Request) -> None:
     specs = period_specs(write_series(request_of), None)
     replay = Replay(read_periods(specs), specs)
@@ -205,10 +220,10 @@ def test_a_choice_that_fails_does_not_stop_the_others(
     specs = period_specs(write_series(request_of), QUARTERS[:2])
     grouped = engine.mask
 
-    def fails(table: Any, plan: Any, history: Any = None) -> Any:
+    def fails(table: Any, plan: Any, history: Any = None, fresh: Any = None) -> Any:
         if plan.cohorts is not None and history.past:
             raise RuntimeError("a cell")
-        return grouped(table, plan, history=history)
+        return grouped(table, plan, history=history, fresh=fresh)
 
     monkeypatch.setattr(engine, "mask", fails)
     fresh, lasting = replayed(specs, [None], [1.25]).replays
