@@ -151,20 +151,24 @@ def _none(found: Findings) -> str:
     keeping = [each for each in found.replays if each.keeps_k]
     if not keeping:
         return "No choice that was tried keeps k over all releases."
-    closest = min(keeping, key=lambda each: (each.most("muted"), each.mean(OVER_FRESH)))
+    closest = min(keeping, key=lambda each: (len(_broken(each)), each.most("muted")))
     most = closest.most("muted")
     faults = []
     if most > found.most_muted:
         faults.append(f"mutes up to {most:.1f} % of a release, more than {found.most_muted:g} %")
-    broken = {v.title for step in closest.steps for v in step.verdicts if not v.passed}
-    if broken:
-        faults.append(f"breaks limits of the spec ({', '.join(sorted(broken))})")
+    if _broken(closest):
+        faults.append(f"breaks limits of the spec ({', '.join(_broken(closest))})")
     return (
         "No choice that was tried keeps k over all releases within the limits. The closest is "
         f"{_in_words(closest.choice)}, which {' and '.join(faults)}. {_price(closest)} Allow a "
         "larger loss or more muted records, declare a window if records cannot be followed for "
         "longer, make confidential columns coarser, or release less often."
     )
+
+
+def _broken(replayed: Replayed) -> list[str]:
+    """Name the limits that a release of a choice breaks."""
+    return sorted({v.title for step in replayed.steps for v in step.verdicts if not v.passed})
 
 
 def _unmeasured(found: Findings) -> Iterator[str]:
