@@ -167,8 +167,9 @@ def _none(found: Findings) -> str:
 
 
 def _broken(replayed: Replayed) -> list[str]:
-    """Name the limits that a release of a choice breaks."""
-    return sorted({v.title for step in replayed.steps for v in step.verdicts if not v.passed})
+    """Name the limits that a release of a choice breaks, other than that on muted records."""
+    failed = [v for step in replayed.steps for v in step.verdicts if not v.passed]
+    return sorted({verdict.title for verdict in failed if verdict.measure != "muted"})
 
 
 def _unmeasured(found: Findings) -> Iterator[str]:

@@ -26,7 +26,7 @@ def quarters() -> list[str]:
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("series")
-    assert main(["example", str(folder), "--rows", "250"]) == 0
+    assert main(["example", str(folder), "--rows", "600"]) == 0
     return change_example(folder)
 
 
