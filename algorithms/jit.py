@@ -53,6 +53,16 @@ def kernel(function: Function) -> Function:
     return cast(Function, compile_(function))
 
 
+def part(function: Function) -> Function:
+    """Compile a part of kernels, into each kernel that calls it.
+
+    For small functions that a kernel calls often with many arrays: passing these would take longer
+    than the work.
+    """
+    compile_ = numba.njit(nogil=True, fastmath=False, forceinline=True)
+    return cast(Function, compile_(function))
+
+
 class _Compiling(event.Listener):
     """Reports the start and the end of compilation; compiling a kernel may compile others."""
 

@@ -10,6 +10,7 @@ from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import plainly
 from tasks.ingest import connection_warnings, ingest
 from tasks.recall import recall
+from tasks.store.predecessors import compare_with_earlier
 from tasks.store.public_folder import check_places
 from tasks.validate import validate
 
@@ -55,7 +56,9 @@ def checked(spec: ReleaseSpec) -> Checked:
         If a release would end with this error before its records are grouped.
     """
     spec.check_repeatable()
+    spec.check_reason()
     check_places(spec.publication)
+    changes = compare_with_earlier(spec)
     source, facts = ingest.fn(spec)
     table, findings = validate.fn(source, spec, plainly)
     recalled = recall.fn(source, table, spec)
@@ -70,6 +73,7 @@ def checked(spec: ReleaseSpec) -> Checked:
         merged=settled.merged,
         exposures=unchanged_exposures(table, k),
         warnings=(
+            *changes,
             *connection_warnings(spec),
             *source_warnings(facts),
             *table_warnings(table, k),

@@ -45,8 +45,9 @@ from tasks.publish import Candidate, begin, decide, publish, record_attempt, sea
 from tasks.recall import recall
 from tasks.reporting.artefacts import progress
 from tasks.stage import guarded, reduced
-from tasks.store import predecessors, provenance
+from tasks.store import provenance
 from tasks.store.ownership import check_owner
+from tasks.store.predecessors import compare_with_earlier
 from tasks.store.public_folder import check_places
 from tasks.store.register import BLOCKED, FAILED, Register, now
 from tasks.validate import validate
@@ -146,7 +147,7 @@ def _release(
             check_present(absence)
             spec.check_repeatable()
             check_places(spec.publication)
-            attempt = _warned(attempt, _compared(spec))
+            attempt = _warned(attempt, compare_with_earlier(spec))
             if dry_run:
                 return _process(attempt, spec, dry_run=True)
             if candidate or spec.gate.review is not None:
@@ -166,13 +167,6 @@ def _release(
             known = attempt if outcome is None or outcome.attempt is None else outcome.attempt
             outcome = stopped(known, reduced("release", error))
         return outcome if dry_run else _recorded(outcome)
-
-
-def _compared(spec: ReleaseSpec) -> tuple[str, ...]:
-    """Check a revision against the release it revises, and warn of changes in a series."""
-    earlier = predecessors.published(Register(spec.publication.register_folder), spec.release.name)
-    predecessors.check_revision(earlier, spec)
-    return predecessors.changes_of_series(earlier, spec)
 
 
 def _process(

@@ -10,7 +10,7 @@ from algorithms.profile import Profile
 from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.manifest import PublicFacts, Record, ReviewFacts, SealedSpec
-from expectations.published.verifier import Verification
+from expectations.published.verifier import CSV, Verification
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
@@ -21,7 +21,7 @@ from tasks.remember import persons_of, remember
 from tasks.stage import stage
 from tasks.store import candidates, public_folder
 from tasks.store.disk import Folder
-from tasks.store.editions import check_last
+from tasks.store.editions import check_last, facts_of_lost
 from tasks.store.ownership import check_owner
 from tasks.store.public_folder import Places, Prepared, opened_places
 from tasks.store.register import (
@@ -200,13 +200,23 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publish
             if published is not None:
                 folder = _unchanged(published, spec, desk, record, None)
             else:
-                if record.vault is not None:
-                    facts = record.vault
-                    check_last(register, spec.release, facts.population, facts.previous)
+                record = _carried(register, spec, record, prepared)
                 folder = _appear(prepared, spec, desk, record, None, places)
         candidates.sweep(register, root)
         register.sweep_vault(root)
         return folder
+
+
+def _carried(register: Register, spec: SealedSpec, record: Record, prepared: Prepared) -> Record:
+    """Check that the vault file of a candidate can count, if it has one."""
+    facts = record.vault
+    if facts is None:
+        return record
+    lost = facts_of_lost(register, spec.release, prepared.verified.checksums[CSV])
+    if lost is not None:
+        return record.adding(vault=lost)
+    check_last(register, facts.population, facts.previous)
+    return record
 
 
 def rejection(decision: Decision) -> str:

@@ -8,7 +8,7 @@ from expectations.request.spec import ReleaseSpec
 from tasks.recall import Persons, Recalled
 from tasks.store import vault
 from tasks.store.disk import Folder
-from tasks.store.editions import check_last, population_of
+from tasks.store.editions import check_last, facts_of_lost, population_of
 from tasks.store.public_folder import Prepared
 from tasks.store.register import Register
 from tasks.store.vault import Header, Members
@@ -43,10 +43,15 @@ def remember(
     Raises
     ------
     RefusedError
-        If another release of the same persons has been published in the meantime.
+        If another release of the same persons has been published in the meantime, or the release
+        was published before with other data.
     """
+    data_sha256 = prepared.verified.checksums[CSV]
+    lost = facts_of_lost(register, spec.release, data_sha256)
+    if lost is not None:
+        return lost
     population, key = persons.population, persons.key
-    check_last(register, spec.release, population, persons.previous)
+    check_last(register, population, persons.previous)
     keep_key(key, persons.key_file)
     members = members_of(masked, spec, persons)
     header = Header(
@@ -56,7 +61,7 @@ def remember(
         revision=spec.release.revision,
         k=masked.k,
         key=key.fingerprint,
-        data_sha256=prepared.verified.checksums[CSV],
+        data_sha256=data_sha256,
         previous=persons.previous,
     )
     content = vault.encode(header, members)

@@ -6,7 +6,6 @@ from typing import Any
 
 from prefect.client.schemas.objects import State
 
-from algorithms.history import History
 from algorithms.masked import Masked
 from expectations.gate import Approval, Verdicts
 from expectations.manifest import Record
@@ -29,11 +28,11 @@ def candidate(request_of: Request, **sections: Any) -> Candidate:
     return approved(request_of.load(**sections))
 
 
-def approved(spec: ReleaseSpec, history: History | None = None) -> Candidate:
+def approved(spec: ReleaseSpec) -> Candidate:
     """Take the table of a spec through all stages up to its approval."""
     source, _ = ingest.fn(spec)
     table, _ = validate.fn(source, spec)
-    masked, evaluation = mask_and_measure(table, spec, plainly, history=history)
+    masked, evaluation = mask_and_measure(table, spec, plainly)
     verdicts = Verdicts(
         evaluation, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series
     )

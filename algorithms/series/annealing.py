@@ -2,7 +2,7 @@
 
 import math
 
-from algorithms.jit import kernel
+from algorithms.jit import kernel, part
 from algorithms.random_numbers import draw_from
 from algorithms.series.moves import (
     copy_members,
@@ -34,7 +34,7 @@ def anneal(state: State, steps: int, temperature: float) -> None:
                 _swap(state, row, state.members[group, place], tolerated)
 
 
-@kernel
+@part
 def _drawn_near(state: State, row: int) -> int:
     """Draw a near record, the nearer the likelier, or a coverer."""
     first, after = state.starts[row], state.starts[row + 1]
@@ -46,7 +46,7 @@ def _drawn_near(state: State, row: int) -> int:
     return near
 
 
-@kernel
+@part
 def _relocate(state: State, row: int, group: int, tolerated: float) -> None:
     here = state.labels[row]
     size, left = state.sizes[group], state.sizes[here] - 1
@@ -66,7 +66,7 @@ def _relocate(state: State, row: int, group: int, tolerated: float) -> None:
         refresh(state, group)
 
 
-@kernel
+@part
 def _swap(state: State, row: int, other: int, tolerated: float) -> None:
     here, group = state.labels[row], state.labels[other]
     change = swap_squares(state, row, other) - most_gained(state, here, group)
@@ -83,7 +83,7 @@ def _swap(state: State, row: int, other: int, tolerated: float) -> None:
         refresh(state, group)
 
 
-@kernel
+@part
 def _is_accepted(state: State, one: int, two: int, change: float, tolerated: float) -> bool:
     """Check whether the groups that are being tried are large enough and cost little enough."""
     if not is_large_enough(state, state.one, one) or not is_large_enough(state, state.two, two):

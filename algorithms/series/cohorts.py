@@ -17,11 +17,12 @@ HIGHEST, RUNG, RUNGS = 64.0, 0.5**0.5, 32
 """Prices of exposure are tried from the highest downwards, in units of what MDAV loses per record,
 until the loss is small enough."""
 
-PASSES = 12
-"""Most passes over all records at one price."""
+PASSES, FEWEST_PASSES, ALL_PASSES = 12, 3, 240_000
+"""Most passes over all records at one price; for long tables, fewest, and records times passes."""
 
-SLICES, STEPS = 40, 20
-"""Slices of the annealing, and random moves per record in each."""
+SLICES, STEPS, FEWEST_STEPS, ALL_STEPS = 40, 20, 4, 400_000
+"""Slices of the annealing, and random moves per record in each; for long tables, fewest, and all
+moves of a slice."""
 
 HOT, COLD = 0.5, 0.01
 """Temperatures at the start and at the end, in units of what MDAV loses per record."""
@@ -161,8 +162,11 @@ class _Search:
     ) -> None:
         self.state = state_of(facts, blocks_of_last_groups(facts, fresh))
         self.loss, self.most, self.watch = loss, most, watch
+        n = len(facts.x)
+        self.passes = max(min(PASSES, ALL_PASSES // n), FEWEST_PASSES)
+        self.steps = n * max(min(STEPS, ALL_STEPS // n), FEWEST_STEPS)
         self.least = math.inf
-        self.unit = most / len(facts.x)
+        self.unit = most / n
         self.state.prices[SMALLEST_GAIN] = 1e-7 * most
         unsearched = state_of(facts, fresh)
         self.best = _settled(unsearched)
@@ -174,7 +178,7 @@ class _Search:
         price = HIGHEST * self.unit
         for rung in range(RUNGS + 1):
             self.state.prices[PRICE] = price if rung < RUNGS else 0.0
-            descend(self.state, PASSES)
+            descend(self.state, self.passes)
             self._report(0.3 * rung / RUNGS)
             if self._keep():
                 break
@@ -182,13 +186,12 @@ class _Search:
 
     def anneal(self) -> None:
         """Improve the groups by random moves; the price keeps the loss at its limit."""
-        steps = STEPS * len(self.state.labels)
         for part in range(SLICES):
             share = part / (SLICES - 1)
-            anneal(self.state, steps, self.unit * HOT * (COLD / HOT) ** share)
+            anneal(self.state, self.steps, self.unit * HOT * (COLD / HOT) ** share)
             restructure(self.state)
             if part >= SLICES - LAST_SLICES:
-                descend(self.state, PASSES // 2)
+                descend(self.state, self.passes // 2)
             self._keep()
             ratio = (self._squares + self.beyond_squares) / self.most
             if ratio > 1.0 or share > 0.2:
@@ -201,7 +204,7 @@ class _Search:
             if self._keep():
                 break
             self.state.prices[PRICE] *= FINAL_CUT
-            descend(self.state, PASSES // 3)
+            descend(self.state, self.passes // 3)
 
     @property
     def _squares(self) -> float:

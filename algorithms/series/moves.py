@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from algorithms.jit import kernel
+from algorithms.jit import kernel, part
 from algorithms.series.state import (
     FORBIDDEN,
     PRICE,
@@ -62,7 +62,7 @@ def restructure(state: State) -> float:
     return gained
 
 
-@kernel
+@part
 def cost(state: State, group: int) -> float:
     """Give the cost of a group."""
     price = state.prices[PRICE] * state.exposures[group]
@@ -70,7 +70,7 @@ def cost(state: State, group: int) -> float:
     return total
 
 
-@kernel
+@part
 def tried(state: State, members: Labels, size: int) -> float:
     """Give the cost of a group that is being tried, without its sum of squares."""
     price = state.prices[PRICE] * exposure(state, members, size)
@@ -78,7 +78,7 @@ def tried(state: State, members: Labels, size: int) -> float:
     return total
 
 
-@kernel
+@part
 def most_gained(state: State, one: int, two: int) -> float:
     """Give the most that a change of two groups can gain beside the squares."""
     price = state.prices[PRICE] * (state.exposures[one] + state.exposures[two])
@@ -86,7 +86,7 @@ def most_gained(state: State, one: int, two: int) -> float:
     return total
 
 
-@kernel
+@part
 def copy_without(state: State, group: int, row: int, room: Labels) -> int:
     """Copy the members of a group but one; return how many there are."""
     count = 0
@@ -97,7 +97,7 @@ def copy_without(state: State, group: int, row: int, room: Labels) -> int:
     return count
 
 
-@kernel
+@part
 def copy_members(state: State, group: int, room: Labels, first: int) -> int:
     """Copy the members of a group behind those that are there; return how many there are."""
     for entry in range(state.sizes[group]):
@@ -105,7 +105,7 @@ def copy_members(state: State, group: int, room: Labels, first: int) -> int:
     return first + int(state.sizes[group])
 
 
-@kernel
+@part
 def swap_squares(state: State, row: int, other: int) -> float:
     """Give the change of the sums of squares if two records swap groups."""
     here, there = state.labels[row], state.labels[other]
@@ -118,13 +118,13 @@ def swap_squares(state: State, row: int, other: int) -> float:
     return change
 
 
-@kernel
+@part
 def _begin_visits(state: State, group: int) -> None:
     state.counts[VISIT] += 1
     state.visited[group] = state.counts[VISIT]
 
 
-@kernel
+@part
 def _is_first_visit(state: State, group: int) -> bool:
     if state.visited[group] == state.counts[VISIT]:
         return False
@@ -244,7 +244,7 @@ def _merge(state: State, group: int) -> float:
     return -best
 
 
-@kernel
+@part
 def merge_squares(state: State, one: int, two: int) -> float:
     """Give the change of the sum of squares if two groups are merged."""
     apart = 0.0
@@ -300,7 +300,7 @@ def _split(state: State, group: int) -> float:
     return -best
 
 
-@kernel
+@part
 def _new_group(state: State) -> int:
     state.counts[SPARE] -= 1
     number: int = state.spare[state.counts[SPARE]]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.jit import kernel
+from algorithms.jit import kernel, part
 from algorithms.random_numbers import seeded
 from algorithms.series.covering import cover_lists
 from algorithms.types import Integers, Labels, Mask, Matrix
@@ -186,7 +186,7 @@ def _fill(state: State) -> None:
             refresh(state, group)
 
 
-@kernel
+@part
 def _join(state: State, row: int, group: int) -> None:
     place = state.sizes[group]
     state.members[group, place] = row
@@ -195,7 +195,7 @@ def _join(state: State, row: int, group: int) -> None:
     state.labels[row] = group
 
 
-@kernel
+@part
 def move(state: State, row: int, group: int) -> None:
     """Move a record to another group; both groups have to be refreshed after that."""
     old, place = state.labels[row], state.places[row]
@@ -207,7 +207,7 @@ def move(state: State, row: int, group: int) -> None:
     _join(state, row, group)
 
 
-@kernel
+@part
 def release(state: State, group: int) -> None:
     """Make the number of an empty group spare."""
     state.squares[group] = 0.0
@@ -234,7 +234,7 @@ def refresh(state: State, group: int) -> None:
     state.lone[group] = lone_changes(state, members, size)
 
 
-@kernel
+@part
 def squares_of(state: State, members: Labels, size: int) -> float:
     """Add up the squared distances of records from their average."""
     total = 0.0
@@ -249,7 +249,7 @@ def squares_of(state: State, members: Labels, size: int) -> float:
     return total
 
 
-@kernel
+@part
 def distance(state: State, row: int, group: int) -> float:
     """Give the squared distance of a record from the average of a group."""
     total = 0.0
@@ -259,7 +259,7 @@ def distance(state: State, row: int, group: int) -> float:
     return total
 
 
-@kernel
+@part
 def is_large_enough(state: State, members: Labels, size: int) -> bool:
     """Check whether records are about at least ``k`` units."""
     if not state.counts[UNITS]:
@@ -269,7 +269,7 @@ def is_large_enough(state: State, members: Labels, size: int) -> bool:
     return bool(found >= state.counts[K])
 
 
-@kernel
+@part
 def exposure(state: State, members: Labels, size: int) -> float:
     """Count the records of a group that must be muted, and add the chances of the others.
 
@@ -315,7 +315,7 @@ def exposure(state: State, members: Labels, size: int) -> float:
 # than counting.
 
 
-@kernel
+@part
 def _count_marked(rows: Integers, first: int, after: int, marks: Labels, stamp: int) -> int:
     """Count the records of a list that are marked."""
     found = 0
@@ -325,7 +325,7 @@ def _count_marked(rows: Integers, first: int, after: int, marks: Labels, stamp: 
     return found
 
 
-@kernel
+@part
 def _count_units(
     rows: Integers,
     first: int,
@@ -346,7 +346,7 @@ def _count_units(
     return found
 
 
-@kernel
+@part
 def lone_changes(state: State, members: Labels, size: int) -> int:
     """Count the earlier releases with a group that differs from this one by exactly one person."""
     past, past_sizes = state.past, state.past_sizes
@@ -365,7 +365,7 @@ def lone_changes(state: State, members: Labels, size: int) -> int:
     return found
 
 
-@kernel
+@part
 def _count_common(past: Labels, t: int, old: int, members: Labels, size: int) -> int:
     """Count the members of a group that were in an earlier group."""
     common = 0

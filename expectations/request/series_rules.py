@@ -44,7 +44,7 @@ def _persons_at_fault(
     series: SeriesSection | None, columns: ColumnsSection, gate: GateSection
 ) -> Iterator[str]:
     """Give the faults of limits, or of a series, that nothing could ever be compared for."""
-    limited = [name for name in (*gate.ceilings.all, *gate.floors.all) if name in COMPARING]
+    limited = [name for name in COMPARING if name in {**gate.ceilings.all, **gate.floors.all}]
     limits = f"gate: limits on {', '.join(limited)}"
     if series is not None and series.persons == NEW_EACH_PERIOD:
         if limited:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from algorithms.errors import IntegrityError, RefusedError
 from expectations.manifest import Manifest, ReleaseFacts, VaultFacts
+from expectations.published.verifier import CSV
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 from tasks.store import vault
@@ -46,6 +47,12 @@ class Edition:
         """The release, for people."""
         return f"{self.release.name} {self.release.edition}"
 
+    @property
+    def data_sha256(self) -> str | None:
+        """SHA-256 of the public data.csv."""
+        public = self.manifest.public
+        return None if public is None else public.checksums.get(CSV)
+
     def is_of(self, release: ReleaseSection) -> bool:
         """Return whether it is the publication of this period and revision."""
         own = self.release
@@ -77,16 +84,15 @@ def population_of(spec: ReleaseSpec) -> str | None:
 
 
 def published_editions(register: Register) -> list[Edition]:
-    """List all published releases of a register in the order in which they appeared."""
+    """List all published releases of a register in the order in which they first appeared."""
     chain = register.chain()
-    return [
-        Edition(
-            entry.candidate or entry.attempt,
-            register.manifest(entry.attempt),
-            (entry.candidate or entry.attempt) in chain.forgotten,
-        )
-        for entry in chain.published
-    ]
+    editions: dict[str, Edition] = {}
+    for entry in chain.published:
+        attempt, manifest = entry.candidate or entry.attempt, register.manifest(entry.attempt)
+        # a release that appeared again, after its folder was lost, has its first vault file
+        own = attempt if manifest.vault is None else manifest.vault.sha256
+        editions.setdefault(own, Edition(attempt, manifest, attempt in chain.forgotten))
+    return list(editions.values())
 
 
 def last_sha256(editions: Iterable[Edition], population: str) -> str:
@@ -99,7 +105,7 @@ def last_sha256(editions: Iterable[Edition], population: str) -> str:
     return hashes[-1] if hashes else ""
 
 
-def check_last(register: Register, release: ReleaseSection, population: str, previous: str) -> None:
+def check_last(register: Register, population: str, previous: str) -> None:
     """Check that no release of a population has been published since another was compared with it.
 
     Raises
@@ -107,16 +113,38 @@ def check_last(register: Register, release: ReleaseSection, population: str, pre
     RefusedError
         If one has.
     """
-    editions = [
-        edition
-        for edition in published_editions(register)
-        if edition.is_in(population) and not edition.is_of(release)
-    ]
+    editions = [each for each in published_editions(register) if each.is_in(population)]
     if last_sha256(editions, population) != previous:
         raise RefusedError(
             "a release must be compared with all earlier releases of the same persons; "
             f"{editions[-1].name} has been published since: run the release again"
         )
+
+
+def facts_of_lost(
+    register: Register, release: ReleaseSection, data_sha256: str
+) -> VaultFacts | None:
+    """Find the vault file of a release that was published before, and whose folder was lost.
+
+    Returns
+    -------
+    VaultFacts or None
+        None if the release was not published before, or has no vault file.
+
+    Raises
+    ------
+    RefusedError
+        If it was published with other data, with which nothing would be compared.
+    """
+    lost = [each for each in published_editions(register) if each.is_of(release) and each.facts]
+    if not lost:
+        return None
+    if lost[-1].data_sha256 != data_sha256:
+        raise RefusedError(
+            f"{lost[-1].name} must not change once published; its folder is gone, and this release "
+            "has other data: restore the folder from a backup"
+        )
+    return lost[-1].facts
 
 
 def read_members(root: Folder, edition: Edition) -> Members:
@@ -141,8 +169,7 @@ def read_members(root: Folder, edition: Edition) -> Members:
 
 
 def _agrees(header: Header, edition: Edition, facts: VaultFacts) -> bool:
-    release, public = edition.release, edition.manifest.public
-    data = None if public is None else public.checksums.get("data.csv")
+    release = edition.release
     return (
         header.dataset,
         header.period,
@@ -158,7 +185,7 @@ def _agrees(header: Header, edition: Edition, facts: VaultFacts) -> bool:
         facts.population,
         facts.key,
         facts.previous,
-        data,
+        edition.data_sha256,
     )
 
 

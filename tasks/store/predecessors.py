@@ -16,6 +16,19 @@ ROLES = (
 """Keys of the section ``columns`` that give roles."""
 
 
+def compare_with_earlier(spec: ReleaseSpec) -> tuple[str, ...]:
+    """Check a revision against the release it revises, and warn of changes in a series.
+
+    Raises
+    ------
+    RefusedError
+        If a revision protects less than the release it revises.
+    """
+    earlier = published(Register(spec.publication.register_folder), spec.release.name)
+    check_revision(earlier, spec)
+    return changes_of_series(earlier, spec)
+
+
 def published(register: Register, dataset: str) -> list[Manifest]:
     """Read the manifests of all published releases of a dataset, in the order of publication."""
     return [

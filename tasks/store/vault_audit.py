@@ -44,8 +44,7 @@ def vault_faults(
     for place, edition in enumerate(editions):
         facts = edition.facts
         assert facts is not None
-        earlier = [each for each in editions[:place] if each.name != edition.name]
-        if facts.previous != last_sha256(earlier, facts.population):
+        if facts.previous != last_sha256(editions[:place], facts.population):
             yield (
                 f"the vault file of {edition.name} must name the one that was published before; it "
                 "names another"

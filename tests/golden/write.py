@@ -26,7 +26,7 @@ from tasks.store import provenance
 from tasks.store.register import now
 from tasks.validate import validate
 from tests.conftest import Request
-from tests.publishing import approved
+from tests.vaults import made
 
 STRATA = {
     "strata": ["zone"],
@@ -47,25 +47,25 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True)
     request_of = Request(folder)
     for _ in range(2):
-        with attempt(request_of) as made:
-            publish.fn(*made)
-    with attempt(request_of) as (_, _, spec, record, shown):
+        with attempt(request_of) as ready:
+            publish.fn(*ready)
+    with attempt(request_of) as (_, _, spec, record, shown, _):
         record_attempt(spec, record, "blocked", "IL is too large", shown)
-    with attempt(request_of) as (_, _, spec, record, _):
+    with attempt(request_of) as (_, _, spec, record, *_):
         parts = ("attempt", "release", "spec", "spec_file", "changes", "started_by", "started")
         early = Record.model_validate({part: getattr(record, part) for part in parts})
         record_attempt(spec, early, "failed", "the source is not there")
     for period, passed in (("2026-Q4", True), ("2027-Q1", False)):
-        with attempt(request_of, release={"period": period}, columns=STRATA) as made:
-            sealed = seal.fn(*made)
+        with attempt(request_of, release={"period": period}, columns=STRATA) as ready:
+            sealed = seal.fn(*ready)
         with suppress(RejectedError):
             decide.fn(request_of.register, sealed.attempt, Decision(passed, "Bea", "looked at"))
     how = {"k": 2, "method": "best", "options": {"iterations": 50}}
-    with attempt(request_of, release={"revision": 1}, microaggregation=how) as made:
-        publish.fn(*made)
+    with attempt(request_of, release={"revision": 1}, microaggregation=how) as ready:
+        publish.fn(*ready)
     last = {"release": {"period": "2027-Q3"}, "columns": LABELS}
-    with attempt(request_of, Changes(il=99.0), **last) as made:
-        seal.fn(*made)
+    with attempt(request_of, Changes(il=99.0), **last) as ready:
+        seal.fn(*ready)
 
 
 @contextmanager
@@ -74,10 +74,10 @@ def attempt(
 ) -> Iterator[tuple[Any, ...]]:
     """Do everything that comes before publication, and tell of it as the release flow does."""
     columns = {"decimals": {"sales": 1}, **sections.pop("columns", {})}
-    masked, approval, spec, record = approved(request_of.load(columns=columns, **sections))
+    masked, approval, spec, record, _, recalled = made(request_of.load(columns=columns, **sections))
     with spec_from_file(request_of.path, changes) as named:
         settled = resolve_spec(named, datetime.now(UTC))
-    source, facts = ingest.fn(spec)
+    source, _ = ingest.fn(spec)
     _, findings = validate.fn(source, spec)
     running = begin(spec, "Ana")
     record = record.adding(
@@ -88,12 +88,10 @@ def attempt(
         environment=provenance.environment(),
         started=now(),
         ended=now(),
-        input=facts,
-        evaluation=asdict(approval.evaluation),
         gate=approval.verdicts.each,
         expectations=[asdict(finding) for finding in findings],
     )
-    yield masked, approval, spec, record, profile.fn(masked)
+    yield masked, approval, spec, record, profile.fn(masked), recalled
     running.close()
 
 

@@ -29,6 +29,7 @@ from tasks.round_integers import round_integers
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.unit.test_published import rewrite
+from tests.vaults import remembered
 
 MUTED = np.array([True, False, False, False, True, False, False])
 
@@ -107,7 +108,7 @@ def folder(request_of: Request) -> Path:
     """Publish the small table with two muted records."""
     masked, spec = masked_with(request_of, MUTED, series={"window": 4})
     approval = judgement_on(masked, spec).approval
-    return publish.fn(masked, approval, spec, Record.of(spec)).folder
+    return publish.fn(masked, approval, spec, Record.of(spec), None, remembered(spec)).folder
 
 
 def test_the_verifier_counts_muted_rows(folder: Path) -> None:

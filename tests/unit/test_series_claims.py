@@ -12,9 +12,10 @@ from expectations.published.verifier import verify
 from tasks.reporting.across import across, muted, revised
 from tasks.reporting.methodology import methodology, readme
 from tests.conftest import Request
-from tests.publishing import candidate, folder_of
+from tests.publishing import folder_of
 from tests.unit.test_published import rewrite
 from tests.unit.test_report import checked, read_facts
+from tests.vaults import made
 
 SERIES = SeriesClaims(
     method="cohorts",
@@ -166,7 +167,7 @@ def test_a_spec_with_a_series_claims_it(request_of: Request) -> None:
         "links": "measured",
         "start": {"period": "2026-Q1", "reason": "an older key"},
     }
-    folder: Path = publish.fn(*candidate(request_of, series=series)).folder
+    folder: Path = publish.fn(*made(request_of.load(series=series))).folder
     assert verify(folder).claims.series == SeriesClaims(
         method="fresh",
         persons="lasting",
@@ -175,7 +176,7 @@ def test_a_spec_with_a_series_claims_it(request_of: Request) -> None:
         links="measured",
         compared=0,
         muted=0,
-        candidates_min=None,
+        candidates_min=3,
         start=Start("2026-Q1", "an older key"),
     )
     rewrite(folder, lambda package: package["microrelease"]["series"].pop("links"))

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from algorithms.errors import ContractError, RefusedError
+from algorithms.errors import ContractError, RefusedError, SpecError
 from algorithms.evaluation import Evaluation
 from algorithms.history import History
 from expectations.data_warnings import series_warnings
 from expectations.gate import Approval, Verdicts
+from expectations.published.verifier import verify
 from expectations.remedies import TOLD_APART, remedy
 from expectations.request.sections.gate import GateSection
 from expectations.request.sections.series import SeriesSection
+from flows.checking import checked as check_all
 from tasks.explore.cell import measures_of, try_choice
 from tasks.ingest import ingest
 from tasks.publish import publish
@@ -21,6 +23,7 @@ from tasks.store.register import Register
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.publishing import approved, candidate, publish_all
+from tests.vaults import made
 
 COHORTS = SeriesSection(method="cohorts")
 
@@ -199,6 +202,15 @@ def test_another_period_may_have_another_k(earlier: Request) -> None:
 NEXT = {"period": "2026-Q4"}
 
 
+def test_a_check_finds_what_a_run_would_refuse_or_warn_of(earlier: Request) -> None:
+    with pytest.raises(SpecError, match="a revision must say why"):
+        check_all(earlier.load(release={"revision": 1}))
+    with pytest.raises(RefusedError, match="must not have a smaller k"):
+        check_all(earlier.load(**revision(microaggregation={"k": 2})))
+    found = check_all(earlier.load(release=NEXT, microaggregation={"k": 4}))
+    assert any(warning.startswith("k is 4, and was 3 in 2026-Q3") for warning in found.warnings)
+
+
 def warned(request_of: Request, **sections: Any) -> tuple[str, ...]:
     return changes_of_series(manifests(request_of), request_of.load(**sections))
 
@@ -263,5 +275,5 @@ def test_a_table_whose_groups_last_is_published_with_its_promise(request_of: Req
     spec = request_of.load(series={"method": "cohorts"}, gate=limits)
     with pytest.raises(RefusedError, match="releases could not be compared"):
         approved(spec)
-    masked, approval, *rest = approved(spec, History())
-    assert publish.fn(masked, approval, *rest).folder.is_dir()
+    folder = publish.fn(*made(spec)).folder
+    assert verify(folder).claims.series.candidates_min == 3

@@ -267,7 +267,9 @@ def test_every_measure_with_a_worst_value_is_warned_of_at_that_value(
     limit = 100.0 if name == "il" else 1e6 if math.isinf(worst) else worst
     gate: dict[str, Any] = {"ceilings": {"il": 50.0, "dld": 50.0}, "floors": {}}
     gate[kind][name] = limit
-    found = [text for text in request_of.load(gate=gate).warnings if measure.title in text]
+    series = {"method": "cohorts", "stable": ["zone"]}
+    spec = request_of.load(gate=gate, series=series)
+    found = [text for text in spec.warnings if measure.title in text]
     assert len(found) == (name == "il" or not math.isinf(worst))
 
 

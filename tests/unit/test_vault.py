@@ -2,7 +2,9 @@
 
 import hashlib
 import shutil
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from tasks.store.register import Register
 from tasks.store.vault import SCHEMA, Header, Members, decode, encode
 from tasks.store.vault_key import Key, read_key
 from tasks.tokens import Numbers
+from tests import databases
 from tests.conftest import Request
 from tests.publishing import candidate, events
 from tests.vaults import (
@@ -480,6 +483,28 @@ def test_earlier_sources_that_are_gone_or_changed_are_named(two: Request) -> Non
     assert "small 2026-Q1" in remembered(spec_of(two, Q3, **SERIES)).warnings[0]
 
 
+def test_queries_of_earlier_periods_are_read_again(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = request_of.folder / "registry.db"
+    monkeypatch.setenv("MICRORELEASE_DATABASE_REGISTRY", str(file))
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute(databases.CREATE)
+        for period in (Q1, Q2):
+            connection.execute(databases.insert(quarter=period))
+        databases.spec_of(request_of)
+        publish.fn(*made(request_of.load(release={"period": Q1})))
+        spec = request_of.load(release={"period": Q2}, series={})
+        recalled = remembered(spec)
+        assert recalled.warnings == ()
+        assert recalled.history is not None
+        (past,) = recalled.history.past
+        assert past.original is not None
+        assert len(past.original) == len(databases.ROWS)
+        connection.execute("UPDATE persons SET staff = 0 WHERE id = 1")
+        assert "small 2026-Q1, which are gone or have changed" in remembered(spec).warnings[0]
+
+
 # publishing
 
 
@@ -553,11 +578,26 @@ def test_vault_files_of_a_crash_are_removed_and_other_files_are_not(two: Request
     }
 
 
-def test_a_release_that_appears_again_keeps_the_chain_of_vault_files(two: Request) -> None:
-    shutil.rmtree(two.public / "small" / Q2)
-    assert not release(two, Q2).unchanged
+def test_a_release_whose_folder_was_lost_appears_again_with_its_vault_file(two: Request) -> None:
+    shutil.rmtree(two.public / "small" / Q1)
+    before = sorted(two.register.glob("vault/small/*"))
+    assert not release(two, Q1).unchanged
     assert events(two) == ["publishing", "published"] * 3
-    assert audit(two.register).faults == []
+    assert sorted(two.register.glob("vault/small/*")) == before
+    assert audit(two.register).faults == audit(two.register).incomplete == []
     history = remembered(spec_of(two, Q3)).history
     assert history is not None
-    assert [past.edition for past in history.past] == [Q1, Q2, Q2]
+    assert [past.edition for past in history.past] == [Q1, Q2]
+    # also by way of a candidate
+    shutil.rmtree(two.public / "small" / Q1)
+    held = seal_period(two, Q1)
+    decide.fn(two.register, held.attempt, Decision(True, "Bea"))
+    assert sorted(two.register.glob("vault/small/*")) == before
+    assert audit(two.register).faults == []
+
+
+def test_a_release_whose_folder_was_lost_cannot_appear_with_other_data(two: Request) -> None:
+    shutil.rmtree(two.public / "small" / Q1)
+    write_period(two, Q1, panel(0, 30), 9)
+    with pytest.raises(RefusedError, match=r"its folder is gone, and this release has other data"):
+        release(two, Q1)

@@ -138,11 +138,13 @@ def test_a_file_that_names_another_before_it_is_found(
 
 
 def test_a_public_class_may_be_several_groups(request_of: Request) -> None:
-    rows = [f"p{i},z,{1 if i < 6 else 9},{i % 2}.5,1\n" for i in range(12)]
+    rows = [f"p{i},z,{1 if i < 6 else 9},{0 if i < 6 else 4}.5,1\n" for i in range(12)]
     path = request_of.folder / f"table-{Q1}.csv"
     path.write_text("id,zone,staff,sales,score\n" + "".join(rows), encoding="utf-8")
     release(request_of, Q1)
     assert audit(request_of.register).faults == []
     header, members = vault.decode(vault_file(request_of, Q1).read_bytes(), "it")
     assert header.k == 3
-    assert np.bincount(members.groups).min() >= 3
+    assert np.bincount(members.groups).tolist() == [3, 3, 3, 3]
+    public = (request_of.public / "small" / Q1 / "data.csv").read_text("utf-8").splitlines()
+    assert len({line.split(",")[0] for line in public[1:]}) == 2
