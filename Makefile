@@ -3,6 +3,8 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 EXAMPLE := build/example
+SERIES := build/series
+QUARTERS := 2025-Q2 2025-Q3 2025-Q4 2026-Q1 2026-Q2 2026-Q3
 BIN := .venv/bin
 DEV := .venv-dev/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-deps
@@ -14,7 +16,7 @@ COMPILE = $(DEV)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--annotation-style line --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help release deploy test test-needs test-slow coverage bench docs format sbom lock clean
+.PHONY: help release series deploy test test-needs test-slow coverage bench docs format sbom lock clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,6 +24,14 @@ help:  ## say what can be made
 release: .venv/ready  ## run the main job on the built-in example: make its data, mask it, judge it, publish it
 	@$(BIN)/microrelease example $(EXAMPLE)
 	@$(BIN)/microrelease run $(EXAMPLE)/enterprise-survey.yaml --period 2026-Q3
+
+series: .venv/ready  ## release six quarters of the example in a row, and show their timeline
+	@rm -rf $(SERIES)
+	@$(BIN)/microrelease example $(SERIES)
+	@for quarter in $(QUARTERS); do \
+		$(BIN)/microrelease run $(SERIES)/enterprise-survey.yaml --period $$quarter || exit; \
+	done
+	@$(BIN)/microrelease register $(SERIES)/register
 
 deploy: .venv/ready  ## bring the server that PREFECT_API_URL names up to date with deployments/prefect.yaml
 	@$(BIN)/microrelease deploy

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 REGIONS = ("Centre", "Coast", "East", "Islands", "Lakes", "North", "South", "West")
 SECTORS = (
@@ -32,8 +33,14 @@ RATINGS = ("A", "B", "C", "D")
 UNSTATED = 0.02
 """Share of enterprises that do not state their exports."""
 
-LEAVING = 0.03
-"""Share of enterprises that close within a quarter; the same number opens."""
+LEAVING = 0.05
+"""Share of enterprises that close or leave the sample within a quarter; as many others enter."""
+ABSENT = 0.02
+"""Share of enterprises that do not answer in a quarter, and return in the next one."""
+
+
+MOVED = ("size", "productivity", "pay", "intensity", "export_share", "research_share")
+"""Properties that enterprises exchange if they change altogether."""
 
 
 @dataclass
@@ -54,25 +61,42 @@ class _Enterprises:
     research_share: Reals
 
 
-def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | Integers]]:
+def survey(
+    rows: int,
+    quarters: int,
+    seed: int,
+    *,
+    leaving: float = LEAVING,
+    absent: float = ABSENT,
+    moving: float = 0.0,
+) -> Iterator[dict[str, Reals | Integers]]:
     """Draw one table per quarter.
 
     Sizes have a lognormal body and a Pareto tail. All other columns depend on the size, the sector
     and the habits of an enterprise, so that attributes are correlated and heavy-tailed. Between
-    quarters, enterprises grow or shrink a little; a few close and others open.
+    quarters, enterprises grow or shrink a little; a few leave and others enter, and some do not
+    answer once.
 
     Parameters
     ----------
     rows : int
-        Number of enterprises in each quarter.
+        Number of enterprises in the sample. All of them answer in the first quarter, which depends
+        on the seed only.
     quarters : int
         Number of tables to draw.
     seed : int
         The same seed gives the same tables.
+    leaving : float
+        Share of enterprises that leave within a quarter; as many others enter.
+    absent : float
+        Share of enterprises that do not answer in a quarter, and return in the next one.
+    moving : float
+        Share of enterprises that change altogether within a quarter: each takes the size and the
+        habits of another one. 0.5 makes a panel in which hardly anyone keeps its neighbours.
 
     Yields
     ------
-    dict of str to array of shape (rows,)
+    dict of str to array of shape (n,)
         Columns by name; ``region``, ``sector``, ``size_class``, ``digital`` and ``credit_rating``
         as positions in ``REGIONS``, ``BRANCHES``, ``SIZE_CLASSES``, ``DIGITAL`` and ``RATINGS``.
         -1 stands for an enterprise that has no rating, or does not state its exports.
@@ -86,11 +110,18 @@ def survey(rows: int, quarters: int, seed: int) -> Iterator[dict[str, Reals | In
     rng = np.random.default_rng(seed)
     # traits have a generator of their own, so that figures do not depend on them
     traits = np.random.default_rng([seed, 1])
+    # and so have absences and moves
+    answers, moves = (np.random.default_rng([seed, stream]) for stream in (2, 3))
     enterprises = _found(rng, traits, np.arange(rows))
+    present = np.ones(rows, dtype=bool)
     for quarter in range(quarters):
         if quarter:
-            _age(rng, traits, enterprises, first_new=rows * quarter)
-        yield _report(rng, traits, enterprises)
+            joined = _age(rng, traits, enterprises, rows * quarter, leaving)
+            _move(moves, enterprises, moving)
+            # one that was absent returns, and one that enters answers
+            present = ~(present & ~joined & (answers.random(rows) < absent))
+        reported = _report(rng, traits, enterprises)
+        yield {name: values[present] for name, values in reported.items()}
 
 
 def _found(rng: np.random.Generator, traits: np.random.Generator, number: Integers) -> _Enterprises:
@@ -123,16 +154,28 @@ def _age(
     traits: np.random.Generator,
     enterprises: _Enterprises,
     first_new: int,
-) -> None:
+    leaving: float,
+) -> Mask:
+    """Move enterprises on by a quarter, and mark the places of those that have entered."""
     n = len(enterprises.number)
-    leaving = np.flatnonzero(rng.random(n) < LEAVING)
-    joining = _found(rng, traits, first_new + np.arange(len(leaving)))
+    left = rng.random(n) < leaving
+    joining = _found(rng, traits, first_new + np.arange(left.sum()))
     joining.size -= 0.7  # a new enterprise is small
     for name, values in vars(joining).items():
-        getattr(enterprises, name)[leaving] = values
+        getattr(enterprises, name)[left] = values
     enterprises.size += rng.normal(0.002, 0.04, n)
     enterprises.productivity += rng.normal(0.0, 0.03, n)
     enterprises.pay += rng.normal(0.004, 0.01, n)
+    return left
+
+
+def _move(moves: np.random.Generator, enterprises: _Enterprises, moving: float) -> None:
+    """Let some enterprises exchange everything that their figures depend on."""
+    movers = np.flatnonzero(moves.random(len(enterprises.number)) < moving)
+    others = moves.permutation(movers)
+    for name in MOVED:
+        values = getattr(enterprises, name)
+        values[movers] = values[others]
 
 
 def _report(

@@ -90,7 +90,11 @@ class Block:
 
 
 def mask(
-    table: Table, plan: Plan, watch: Watch | None = None, history: History | None = None
+    table: Table,
+    plan: Plan,
+    watch: Watch | None = None,
+    history: History | None = None,
+    fresh: tuple[Grouping, ...] | None = None,
 ) -> Masked:
     """Group the records of a table by a plan, and give each group one published record.
 
@@ -102,8 +106,8 @@ def mask(
     (array([2, 9, 2, 9]),)
     """
     settled = settle(table, plan.k, plan.small_strata)
-    along = paths(settled.table, plan)
-    return represent(settled, plan, group(settled.table, plan, along, watch, history))
+    along = paths(settled.table, plan) if fresh is None else ()
+    return represent(settled, plan, group(settled.table, plan, along, watch, history, fresh))
 
 
 def blocks(table: Table, plan: Plan) -> tuple[Block, ...]:
@@ -134,6 +138,7 @@ def group(
     along: Sequence[Order | None],
     watch: Watch | None = None,
     history: History | None = None,
+    fresh: tuple[Grouping, ...] | None = None,
 ) -> tuple[Grouping, ...]:
     """Group the records of each block, and join blocks of the same key columns.
 
@@ -149,8 +154,10 @@ def group(
         Called during a search with its progress.
     history : History, optional
         The earlier releases of the series.
+    fresh : tuple of Grouping, optional
+        The groups that the method forms without regard to other releases, if they are known.
     """
-    groupings = _fresh(table, plan, along, watch)
+    groupings = _fresh(table, plan, along, watch) if fresh is None else fresh
     history = history or History()
     if plan.cohorts is None and history.revises is None:
         return groupings

@@ -26,7 +26,14 @@ LAST_QUARTER = 2026 * 4 + 2
 
 
 def write_example(
-    folder: Path, *, rows: int, quarters: int, seed: int, file_format: str, force: bool
+    folder: Path,
+    *,
+    rows: int,
+    quarters: int,
+    seed: int,
+    moving: float,
+    file_format: str,
+    force: bool,
 ) -> list[Path]:
     """Write the tables and the spec; return their paths, the spec last.
 
@@ -38,7 +45,7 @@ def write_example(
     make_folder(folder, "the example folder")
     first = LAST_QUARTER - quarters + 1
     tables = []
-    for quarter, columns in enumerate(survey(rows, quarters, seed), start=first):
+    for quarter, columns in enumerate(survey(rows, quarters, seed, moving=moving), start=first):
         name = f"{SPEC.stem}-{quarter // 4}-Q{quarter % 4 + 1}.{file_format}"
         _write(folder / name, _encode(columns, file_format), force)
         tables.append(folder / name)

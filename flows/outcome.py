@@ -25,6 +25,7 @@ from tasks.reporting.artefacts import (
     show_links,
     show_measures,
     show_summary,
+    show_timeline,
 )
 from tasks.store.register import Register, now
 
@@ -229,6 +230,8 @@ def show(outcome: Outcome, heading: str = "") -> None:
             attempt.profile,
             manifest,
         )
+    with harmless():
+        show_timeline(spec)
     with harmless():
         show_links(name, folder, manifest)
     if manifest is not None:

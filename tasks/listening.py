@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tasks.explore.cell import Cell
+    from tasks.replay.choice import Choice, Step
 
 
 class Listener:
@@ -29,6 +30,9 @@ class Listener:
 
     def cell_measured(self, cell: "Cell", total: int) -> None:
         """Receive one choice that was tried, and the number of all choices."""
+
+    def period_replayed(self, choice: "Choice", step: "Step", total: int) -> None:
+        """Receive one release of a replay, and the number of all of its releases."""
 
 
 class _Both(Listener):
@@ -56,6 +60,10 @@ class _Both(Listener):
     def cell_measured(self, cell: "Cell", total: int) -> None:
         for listener in self._listeners:
             listener.cell_measured(cell, total)
+
+    def period_replayed(self, choice: "Choice", step: "Step", total: int) -> None:
+        for listener in self._listeners:
+            listener.period_replayed(choice, step, total)
 
 
 _listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)

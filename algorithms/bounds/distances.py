@@ -1,10 +1,12 @@
 """Lower bounds on the loss of any partition into groups of at least k."""
 
+import math
+
 import numpy as np
 
 from algorithms.jit import kernel
 from algorithms.search.neighbours import nearest_rows
-from algorithms.types import Labels, Matrix
+from algorithms.types import Labels, Mask, Matrix
 
 NEIGHBOURS_IN_ALL = 2**22
 """Neighbours looked at altogether: all of some 2,000 rows, 41 of each of 100,000 rows."""
@@ -42,13 +44,45 @@ def neighbour_bound(x: Matrix, k: int) -> float:
     >>> neighbour_bound(np.array([[0.0], [2.0], [8.0], [9.0]]), k=2)
     2.5
     """
+    return float(neighbour_costs(x, k).sum()) / (2 * k)
+
+
+def neighbour_costs(x: Matrix, k: int) -> Matrix:
+    """Add up the squared distances from each row to its k - 1 nearest other rows.
+
+    At most k copies of a row are looked at; the others cost nothing and have no entry.
+    """
     if k == 1 or len(x) < k:
-        return 0.0
+        return np.zeros(len(x))
     x = _few_copies(x, k)
     costs = np.empty(len(x))
     for rows, squares, _ in nearest_rows(x, k, k):
         costs[rows] = squares[:, 1:].sum(axis=1)
-    return float(costs.sum()) / (2 * k)
+    return costs
+
+
+def stretched(x: Matrix, one_label: Mask, k: int) -> Matrix:
+    """Stretch the coordinates of labels, so that bounds on SSE bound what labels lose.
+
+    In a group of m records with D differing pairs of labels, of which the most frequent holds c,
+    D is at most (m - c) (m - 1): each of the m - c other records is in at most m - 1 pairs. All of
+    these pairs are at the squared distance 2 f², so that publishing that label loses
+    2 f² (m - c) >= 2 f² D / (m - 1), where the average would lose 2 f² D / m. Bounds by distances
+    use groups of k, for which the first is k / (k - 1) times the second, and never less for larger
+    groups. So stretching the distances of labels by sqrt(k / (k - 1)) keeps them bounds.
+
+    Parameters
+    ----------
+    x : Matrix of shape (n, d)
+        Records in coordinates.
+    one_label : Mask of shape (d,)
+        The coordinates of columns in which a group publishes one label.
+    k : int
+        Least group size.
+    """
+    if k == 1 or not one_label.any():
+        return x
+    return x * np.where(one_label, math.sqrt(k / (k - 1)), 1.0)
 
 
 def weighted_bound(x: Matrix, k: int, *, rounds: int = 400, neighbours: int | None = None) -> float:

@@ -1,13 +1,12 @@
 """A proven lower bound of the information loss of any method."""
 
-import math
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
 
 from algorithms.bounds.column_generation import LARGEST_TABLE, group_bound
-from algorithms.bounds.distances import neighbour_bound, weighted_bound
+from algorithms.bounds.distances import neighbour_bound, stretched, weighted_bound
 from algorithms.comparison import Comparison
 from algorithms.measure import Certified, Measure, Omitted
 from algorithms.types import Matrix, Order
@@ -48,26 +47,10 @@ def least_loss(
     return Certified(least, proof) if proof else least
 
 
-def stretched(files: Comparison) -> Matrix:
-    """Stretch the coordinates of labels, so that bounds on SSE bound what labels lose.
-
-    In a group of m records with D differing pairs of labels, of which the most frequent holds c,
-    D is at most (m - c) (m - 1): each of the m - c other records is in at most m - 1 pairs. All of
-    these pairs are at the squared distance 2 f², so that publishing that label loses
-    2 f² (m - c) >= 2 f² D / (m - 1), where the average would lose 2 f² D / m. Bounds by distances
-    use groups of k, for which the first is k / (k - 1) times the second, and never less for larger
-    groups. So stretching the distances of labels by sqrt(k / (k - 1)) keeps them bounds.
-    """
-    labels = files.original.embedding.one_label
-    if files.k == 1 or not labels.any():
-        return files.before
-    return files.before * np.where(labels, math.sqrt(files.k / (files.k - 1)), 1.0)
-
-
 def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
     """Prove the bound that the spec grants time for; describe the proof if it depends on time."""
     blocks = files.original.blocks
-    x = stretched(files)
+    x = stretched(files.before, files.original.embedding.one_label, files.k)
     if blocks is None:
         return _block_bound(files, x, None, rounds, seconds)
     total, proofs = 0.0, []

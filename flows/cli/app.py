@@ -17,6 +17,7 @@ from flows.cli import (
     reference,
     releases,
     retention,
+    series,
 )
 from flows.cli.command import Command, argument, command
 from flows.cli.paths import remember
@@ -54,6 +55,7 @@ COMMANDS = (
     drafting.init,
     releases.run,
     releases.explore,
+    series.series,
     releases.check,
     evidence.verify,
     evidence.audit,
@@ -97,6 +99,7 @@ start here:
   microrelease verify demo/public/enterprise-survey/2026-Q3
   microrelease audit demo/register
   microrelease register demo/register
+  microrelease series demo/enterprise-survey.yaml
 
 your own table:
   microrelease init table.csv

@@ -78,6 +78,17 @@ def positive(text: str) -> int:
     return value
 
 
+def share(text: str) -> float:
+    """Read a number from 0 to 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1; got {text!r}")
+    return value
+
+
 JSON = argument(
     "--json",
     action="store_true",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tasks.draft.guess import Guess
     from tasks.listening import Listener
     from tasks.publish import Candidate
+    from tasks.replay.findings import Findings
     from tasks.store.audit import Audit
     from tasks.store.history import Past
 
@@ -98,6 +99,51 @@ def cells(spec: ReleaseSpec, *, as_json: bool = False) -> Iterator[Listener]:
 
         yield CellListener(progress)
     console.print()
+
+
+@contextmanager
+def replay(specs: Sequence[ReleaseSpec], *, as_json: bool = False) -> Iterator[Listener]:
+    """Show how many releases have been replayed, and the result of each.
+
+    With ``as_json``, standard output is kept for the document.
+    """
+    console = Console(highlight=False, stderr=as_json)
+    first, last = specs[0].release, specs[-1].release
+    console.print(f"[bold]{last.name}[/] {first.period} to {last.period}: replaying")
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        from flows.cli.listeners import ReplayListener
+
+        yield ReplayListener(progress)
+    console.print()
+
+
+def choices(found: Findings) -> None:
+    """Print the choices of a replay: means of losses and muted records, and the worst release."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("choice", overflow="fold")
+    for heading in ("IL %", "/ fresh", "muted %", "most %", "below k %", "singled %", "lone"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in found.replays:
+        table.add_row(
+            escape(each.choice.name),
+            f"{each.mean('il'):.2f}",
+            f"{each.mean('over_fresh'):.2f}",
+            f"{each.mean('muted'):.1f}",
+            *(f"{each.most(name):.1f}" for name in ("muted", "under_k_across", "singled_out")),
+            f"{each.most('lone_changes'):.0f}",
+        )
+    Console(highlight=False).print(table)
+    say("")
 
 
 def _title(spec: ReleaseSpec) -> str:
@@ -259,14 +305,33 @@ def history(pasts: Sequence[Past]) -> None:
         table.add_row(
             past.attempt,
             past.decision,
-            "" if past.il is None else f"{past.il:.2f} %",
-            "" if past.dld is None else f"{past.dld:.2f} %",
+            _percent(past.il),
+            _percent(past.dld),
             str(past.k),
             past.method,
             past.reviewer,
             past.status,
         )
     Console(highlight=False).print(table)
+
+
+def timeline(dataset: str, pasts: Sequence[Past]) -> None:
+    """Print how the releases of a series compare, period by period."""
+    table = Table(title=f"Timeline of {escape(dataset)}", title_justify="left", box=None)
+    table.add_column("release")
+    for heading in ("IL", "DLD", "candidates", "muted"):
+        table.add_column(heading, justify="right")
+    table.add_column("decision")
+    for past in pasts:
+        fewest = "" if past.candidates_min is None else f"{past.candidates_min:.0f}"
+        figures = (_percent(past.il), _percent(past.dld), fewest, _percent(past.muted))
+        table.add_row(past.period, *figures, past.decision)
+    Console(highlight=False).print()
+    Console(highlight=False).print(table)
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f} %"
 
 
 def status(current: Status, url: str) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from flows.outcome import Explored, Outcome
     from tasks.explore.cell import Cell
     from tasks.explore.proposal import Proposal
+    from tasks.replay.choice import Replayed
+    from tasks.replay.findings import Findings
 
 Document = dict[str, Any]
 
@@ -156,6 +158,50 @@ def _cell(cell: Cell) -> Document:
         "within_limits": cell.admissible,
         "measures": {} if cell.evaluation is None else cell.evaluation.measures,
         "fault": cell.fault or None,
+    }
+
+
+def replayed(found: Findings, page: Path) -> Document:
+    """Describe the choices of a replay, what they cost, and what no method can avoid."""
+    from tasks.replay.findings import feasibility, recommendation
+
+    chosen = found.recommended
+    return {
+        "release": release(found.spec),
+        "periods": [asdict(period) for period in found.periods],
+        "sentence": recommendation(found),
+        "recommended": None if chosen is None else asdict(chosen.choice),
+        "feasibility": feasibility(found),
+        "proofs": [
+            {
+                "window": proof.window,
+                "il_over_fresh": proof.ceiling,
+                "feasible": proof.feasible,
+                "least_muted": proof.muted,
+                "persons": proof.stretch.persons,
+                "periods": found.between(proof.stretch),
+                "least_il_over_fresh": round(found.bounds[proof.window][0].ratio, 4),
+                "least_on_those_in_all": round(
+                    max(each.own_ratio for each in found.bounds[proof.window]), 4
+                ),
+            }
+            for proof in found.proofs
+        ],
+        "choices": [_replayed(each) for each in found.replays],
+        "page": page,
+    }
+
+
+def _replayed(each: Replayed) -> Document:
+    from tasks.replay.table import rows_of
+
+    return {
+        **asdict(each.choice),
+        "seconds": round(each.seconds, 2),
+        "keeps_k": each.keeps_k,
+        "within_limits": each.passes,
+        "releases": rows_of([each]),
+        "fault": each.fault or None,
     }
 
 

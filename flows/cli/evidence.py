@@ -82,14 +82,15 @@ def audit(register: Path, public: Path | None, head: str | None) -> int:
 def register(registers: list[Path], page: Path | None, as_json: bool) -> int:
     """Show all releases and attempts, as a page and as a table.
 
-    Audit the registers and write one page with every release and every blocked attempt: IL and
-    DLD over time with their ceilings, decisions, reviewers, checksums and links to the reports.
+    Audit the registers and write one page with every release and every blocked attempt: a timeline
+    of IL, DLD and, for a series, of candidates and muted records, decisions, reviewers, checksums
+    and links to the reports.
     """
     from dataclasses import asdict
 
     from tasks.reporting.register_page import register_page
     from tasks.store.audit import audit as audit_register
-    from tasks.store.history import history
+    from tasks.store.history import history, latest
 
     audits = {}
     for folder in dict.fromkeys(path.absolute() for path in registers):
@@ -105,7 +106,10 @@ def register(registers: list[Path], page: Path | None, as_json: bool) -> int:
         }
         documents.write(content)
         return IntegrityError.exit_code if faults else 0
-    display.history([past for _, pasts in audits.values() for past in pasts])
+    everything = [past for _, pasts in audits.values() for past in pasts]
+    display.history(everything)
+    for dataset in sorted({past.dataset for past in everything if past.is_compared}):
+        display.timeline(dataset, latest(everything, dataset))
     display.say(f"  page  {page}")
     if faults:
         raise IntegrityError("\n".join(faults))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from tasks.explore.cell import Cell
+    from tasks.replay.choice import Choice, Step
 
 STARTING = "starting Prefect"
 
@@ -75,4 +76,26 @@ class CellListener(Listener):
         )
         self._progress.console.print(
             f"  {cell.name:<36}{cell.seconds:7.2f} s   {escape(shown)}".rstrip(), soft_wrap=True
+        )
+
+
+class ReplayListener(Listener):
+    """Shows how many releases were replayed, and each that is done."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bar = progress.add_task("reading periods", total=None)
+
+    def stage_started(self, name: str) -> None:
+        """Show what happens before periods are replayed."""
+        if name in ("ingest", "validate"):
+            self._progress.update(self._bar, description=name)
+
+    def period_replayed(self, choice: Choice, step: Step, total: int) -> None:
+        """Print the release and its figures."""
+        self._progress.update(self._bar, description="replaying", total=total, advance=1)
+        self._progress.console.print(
+            f"  {choice.name:<24}{step.period}   IL {step.measure('il'):8.4f} %   muted "
+            f"{step.measure('muted'):6.2f} %   below k {step.measure('under_k_across'):6.2f} %",
+            soft_wrap=True,
         )

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from flows.cli import display, documents
-from flows.cli.command import JSON, argument, command, one_of, positive
+from flows.cli.command import JSON, argument, command, one_of, positive, share
 
 ADVICE = (
     "Choose best with a budget of iterations for up to 100,000 records (it loses 9 to 56 % less "
@@ -66,10 +66,18 @@ def measures(markdown: bool, as_json: bool) -> int:
         help="number of enterprises per table (default: %(default)s)",
     ),
     argument(
-        "--quarters", type=positive, default=4, help="number of tables (default: %(default)s)"
+        "--quarters", type=positive, default=6, help="number of tables (default: %(default)s)"
     ),
     argument(
         "--seed", type=int, default=1, help="another seed gives other data (default: %(default)s)"
+    ),
+    argument(
+        "--moving",
+        type=share,
+        default=0.0,
+        metavar="SHARE",
+        help="share of enterprises that change altogether in a quarter, from 0 to 1: 0.5 makes a "
+        "panel that is hard to protect (default: %(default)s)",
     ),
     argument(
         "--format",
@@ -81,19 +89,31 @@ def measures(markdown: bool, as_json: bool) -> int:
     argument("--force", action="store_true", help="overwrite files that differ"),
 )
 def example(
-    folder: Path, rows: int, quarters: int, seed: int, file_format: str, force: bool
+    folder: Path,
+    rows: int,
+    quarters: int,
+    seed: int,
+    moving: float,
+    file_format: str,
+    force: bool,
 ) -> int:
     """Write the built-in example: tables and a ready-made spec.
 
-    The tables hold a quarterly survey of fictitious enterprises; the spec releases the last of
-    them.
+    The tables hold a quarterly survey of fictitious enterprises, of which some leave, some enter
+    and some are absent in each quarter; the spec releases them.
     """
     from flows.example import write_example
 
     *tables, spec = write_example(
-        folder, rows=rows, quarters=quarters, seed=seed, file_format=file_format, force=force
+        folder,
+        rows=rows,
+        quarters=quarters,
+        seed=seed,
+        moving=moving,
+        file_format=file_format,
+        force=force,
     )
-    display.say(f"tables: {len(tables)}, with {rows} rows each; spec: {spec}")
+    display.say(f"tables: {len(tables)}, of up to {rows} rows; spec: {spec}")
     return 0
 
 

@@ -20,7 +20,7 @@ from tasks.explore.recommendation import (
 )
 from tasks.explore.source import SourceFacts
 from tasks.explore.table import csv_of, rows_of
-from tasks.store.disk import make_folder
+from tasks.store.disk import make_folder, replace_file
 
 PAGE, TABLE = "map.html", "choices.csv"
 PICTURES = ("map", "il-by-k")
@@ -41,11 +41,11 @@ def write_map(cells: Sequence[Cell], spec: ReleaseSpec, folder: Path, source: So
             PICTURES, drawings, ("Risk-utility map", "Information loss by k"), strict=True
         )
     }
-    _replace(folder / TABLE, csv_of(cells).encode())
+    replace_file(folder / TABLE, csv_of(cells).encode())
     for name, drawing in zip(PICTURES, drawings, strict=True):
-        _replace(folder / f"{name}.svg", pictures[name].encode())
-        _replace(folder / f"{name}.png", as_png(drawing))
-    _replace(folder / PAGE, map_page(cells, spec, pictures, source).encode())
+        replace_file(folder / f"{name}.svg", pictures[name].encode())
+        replace_file(folder / f"{name}.png", as_png(drawing))
+    replace_file(folder / PAGE, map_page(cells, spec, pictures, source).encode())
 
 
 def show_map(cells: Sequence[Cell], spec: ReleaseSpec) -> None:
@@ -103,7 +103,7 @@ def write_choice(cells: Sequence[Cell], spec: ReleaseSpec, source: Path, target:
     reason = textwrap.indent(textwrap.fill(recommendation(cells, spec), 98), "# ")
     text = _with_proposal(content, propose(cells, spec))
     make_folder(target.absolute().parent, "the folder of the spec")
-    _replace(target, f"{reason}\n{text}".encode())
+    replace_file(target, f"{reason}\n{text}".encode())
 
 
 def _with_proposal(content: dict[str, Any], proposal: Proposal | None) -> str:
@@ -113,10 +113,3 @@ def _with_proposal(content: dict[str, Any], proposal: Proposal | None) -> str:
     content = {**content, "gate": proposal.merged(content.get("gate"))}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     return text.replace("\ngate:\n", f"\n# {SIGN}\ngate:\n", 1)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write or replace a file in one step."""
-    draft = path.with_name(f".{path.name}.part")
-    draft.write_bytes(content)
-    draft.replace(path)

@@ -135,6 +135,18 @@ def show_summary(
     )
 
 
+def show_timeline(spec: ReleaseSpec | SealedSpec) -> None:
+    """Log the timeline of a dataset, which grows with each release."""
+    measured = _measured(spec)
+    if measured:
+        label, png = _timeline(measured)
+        parts = [f"# Timeline: {spec.release.title}", f"![{label}](data:image/png;base64,{png})"]
+        create_markdown_artifact(
+            key=f"release-timeline-{spec.release.name}",
+            markdown="\n\n".join([*parts, *_history_table(measured)]),
+        )
+
+
 def show_links(dataset: str, folder: Path | None, manifest: Path | None) -> None:
     """Log links to the report and the public files, for the machine that holds them."""
     if manifest is not None:
@@ -268,25 +280,56 @@ def _measured(spec: ReleaseSpec | SealedSpec) -> list[Past]:
 
 
 def _history_table(pasts: Sequence[Past]) -> Iterator[str]:
-    if pasts:
-        rows = [
-            f"| {past.period} | {past.decision} | {past.il:.2f} % | {past.il_ceiling:g} % | "
-            f"{past.dld:.2f} % | {past.dld_ceiling:g} % |"
-            for past in pasts[-MOST_PERIODS:]
+    """Write the timeline of a dataset, the latest period first; nothing if nothing was measured."""
+    if not pasts:
+        return
+    columns: list[tuple[str, Callable[[Past], str]]] = [
+        ("IL", lambda past: f"{past.il:.2f} %"),
+        ("at most", lambda past: f"{past.il_ceiling:g} %"),
+        ("DLD", lambda past: f"{past.dld:.2f} %"),
+        ("at most", lambda past: f"{past.dld_ceiling:g} %"),
+    ]
+    if any(past.is_compared for past in pasts):
+        columns += [
+            ("fewest candidates", lambda past: _or_empty(past.candidates_min, "{:.0f}")),
+            ("muted", lambda past: _or_empty(past.muted, "{:.2f} %")),
         ]
-        heading = "| release | decision | IL | at most | DLD | at most |\n|---|---|--:|--:|--:|--:|"
-        yield "\n".join([heading, *reversed(rows)])
+    headings = " | ".join(heading for heading, _ in columns)
+    rows = [
+        f"| {past.period} | {past.decision} | {' | '.join(show(past) for _, show in columns)} |"
+        for past in pasts[-MOST_PERIODS:]
+    ]
+    yield "\n".join(
+        [
+            f"| release | decision | {headings} |",
+            f"|---|---|{'--:|' * len(columns)}",
+            *reversed(rows),
+        ]
+    )
+
+
+def _or_empty(value: float | None, form: str) -> str:
+    return "" if value is None else form.format(value)
+
+
+def _timeline(measured: Sequence[Past]) -> tuple[str, str]:
+    """Draw the timeline, as a label and an encoded picture."""
+    from tasks.reporting.register_page import over_time
+
+    return "Measures by period", _encoded(over_time(measured))
 
 
 def _pictures(spec: ReleaseSpec | SealedSpec, profile: Profile | None) -> Iterator[tuple[str, str]]:
-    from tasks.reporting.pictures import as_png, linkage
-    from tasks.reporting.register_page import over_time
+    from tasks.reporting.pictures import linkage
 
-    drawn: list[tuple[str, Callable[[], Any]]] = []
     measured = _measured(spec)
     if measured:
-        drawn.append(("IL and DLD by period", lambda: over_time(measured)))
+        yield _timeline(measured)
     if profile is not None:
-        drawn.append(("DLD by column", lambda: linkage(profile)))
-    for label, draw in drawn:
-        yield label, base64.b64encode(as_png(draw(), 1.5)).decode()
+        yield "DLD by column", _encoded(linkage(profile))
+
+
+def _encoded(drawing: Any) -> str:
+    from tasks.reporting.pictures import as_png
+
+    return base64.b64encode(as_png(drawing, 1.5)).decode()

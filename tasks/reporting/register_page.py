@@ -1,5 +1,7 @@
 """The register as a page: every release and every attempt, and how each ended."""
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tasks.reporting.page import render
-from tasks.reporting.pictures import INK, MARKERS, SERIES, Svg, as_svg, figure, style
+from tasks.reporting.pictures import INK, MARKERS, SERIES, Drawing, Svg, as_svg, style
 from tasks.store.audit import Audit
 from tasks.store.history import MOST_PERIODS, Past, by_period, latest
 from tasks.store.register import PUBLISHED
+
+CANDIDATES = "candidates"
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Dataset:
     name : str
         Its name.
     picture : Svg, optional
-        IL and DLD by period; None if nothing was measured.
+        The timeline; None if nothing was measured.
     attempts : tuple of Past
         All attempts, the latest period first.
     specs : dict of (str, str) to list of Past
@@ -60,57 +64,93 @@ def _dataset(name: str, attempts: Sequence[Past]) -> Dataset:
             specs.setdefault((past.spec_file, past.spec_sha256), []).append(past)
     return Dataset(
         name=name,
-        picture=as_svg(over_time(measured), f"IL and DLD of {name} over time")
-        if measured
-        else None,
+        picture=as_svg(over_time(measured), f"Timeline of {name}") if measured else None,
         attempts=tuple(sorted(own, key=by_period, reverse=True)),
         specs=specs,
     )
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A measure by period, and the limit of each period as a step."""
+
+    name: str
+    limit_name: str
+    values: Sequence[float | None]
+    limits: Sequence[float]
+
+
 @style()
 def over_time(pasts: Sequence[Past]) -> Figure:
-    """Draw IL and DLD by period, with their ceilings as steps."""
+    """Draw IL and DLD by period with their ceilings, and below them how releases compare."""
     shown = list(pasts)[-MOST_PERIODS:]
+    panels = _panels(shown)
+    drawing = Drawing(
+        figsize=(640 / 72, (260 + 110 * (len(panels) - 1)) / 72), layout="constrained"
+    )
+    heights = [2.0] + [1.0] * (len(panels) - 1)
+    rows = drawing.subplots(len(panels), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     published = [past.decision in (PUBLISHED, "unchanged") for past in shown]
-    drawing, axes = figure(640, 260)
-    il, dld = ([past.il or 0.0 for past in shown], [past.dld or 0.0 for past in shown])
-    _draw_measure(axes, 0, "IL", il, [past.il_ceiling for past in shown], published)
-    _draw_measure(axes, 1, "DLD", dld, [past.dld_ceiling for past in shown], published)
+    series = itertools.count()
+    for axes, (label, lines) in zip(rows, panels.items(), strict=True):
+        for line in lines:
+            _draw_line(axes, next(series), line, published)
+        axes.margins(y=0.12)
+        axes.set_ylim(bottom=0)
+        steps, whole = (5, False) if axes is rows[0] else (3, label == CANDIDATES)
+        axes.yaxis.set_major_locator(MaxNLocator(steps, integer=whole))
+        axes.set_ylabel(label, color=INK)
     few = len(shown) < 8
-    axes.set_xticks(
+    rows[-1].set_xticks(
         range(len(shown)),
         [past.period for past in shown],
         rotation=0 if few else 60,
         ha="center" if few else "right",
     )
-    axes.set_xlim(-0.5, max(len(shown) - 0.5, 0.5))
-    axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.set_ylabel("per cent", color=INK)
+    rows[-1].set_xlim(-0.5, max(len(shown) - 0.5, 0.5))
     drawing.legend(loc="outside upper left", ncols=4)
     return drawing
 
 
-def _draw_measure(
-    axes: Axes,
-    series: int,
-    name: str,
-    values: Sequence[float],
-    ceilings: Sequence[float],
-    published: Sequence[bool],
-) -> None:
+def _panels(pasts: Sequence[Past]) -> dict[str, list[_Line]]:
+    """Put measures of one unit into one panel; a series has two panels more."""
+    panels = {
+        "per cent": [
+            _Line("IL", "ceiling of IL", *_columns(pasts, "il", "il_ceiling")),
+            _Line("DLD", "ceiling of DLD", *_columns(pasts, "dld", "dld_ceiling")),
+        ]
+    }
+    if any(past.is_compared for past in pasts):
+        panels |= {
+            "candidates": [
+                _Line("fewest candidates", "k", *_columns(pasts, "candidates_min", "k"))
+            ],
+            "muted, %": [
+                _Line("muted", "ceiling of muted", *_columns(pasts, "muted", "muted_ceiling"))
+            ],
+        }
+    return panels
+
+
+def _columns(
+    pasts: Sequence[Past], measure: str, limit: str
+) -> tuple[list[float | None], list[float]]:
+    return [getattr(past, measure) for past in pasts], [getattr(past, limit) for past in pasts]
+
+
+def _draw_line(axes: Axes, series: int, line: _Line, published: Sequence[bool]) -> None:
     """Draw one measure by period; its markers are hollow where nothing was published."""
     colour = SERIES[series]
+    values = [math.nan if value is None else value for value in line.values]
     edges = [place - 0.5 for place in range(len(values) + 1)]
     axes.stairs(
-        ceilings, edges, baseline=None, color=colour, linewidth=1, linestyle="--",
-        label=f"ceiling of {name}",
+        line.limits, edges, baseline=None, color=colour, linewidth=1, linestyle="--",
+        label=line.limit_name,
     )  # fmt: skip
     axes.plot(range(len(values)), values, color=colour, linewidth=1.2, zorder=2)
     for place, (value, filled) in enumerate(zip(values, published, strict=True)):
         axes.plot(
             [place], [value], marker=MARKERS[series], markersize=6, color=colour, linestyle="",
-            markerfacecolor=colour if filled else "white", label=name if place == 0 else None,
-            zorder=3,
+            markerfacecolor=colour if filled else "white", label=line.name if place == 0 else None,
+            zorder=3, clip_on=False,
         )  # fmt: skip

@@ -227,6 +227,13 @@ def make_folder(folder: Path, what: str, mode: int | None = None) -> None:
         raise _unwritable(folder, what, error) from None
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Write or replace a file in one step."""
+    draft = path.with_name(f".{path.name}.part")
+    draft.write_bytes(content)
+    draft.replace(path)
+
+
 def existing_part(folder: Path, what: str) -> Path:
     """Find the part of a path that exists, and check that the rest could be created in it.
 

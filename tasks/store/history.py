@@ -28,7 +28,7 @@ VERIFIED, ALTERED, NOT_PUBLIC = "verified", "altered", "not public"
 
 @dataclass(frozen=True)
 class Past:
-    """One attempt of the past; a measure is None if the attempt was not measured."""
+    """One attempt of the past; a measure is None if it was not measured, or does not apply."""
 
     attempt: str
     time: str
@@ -43,6 +43,9 @@ class Past:
     il_ceiling: float = float("nan")
     dld: float | None = None
     dld_ceiling: float = float("nan")
+    candidates_min: float | None = None
+    muted: float | None = None
+    muted_ceiling: float = float("nan")
     reviewer: str = ""
     review_reason: str = ""
     candidate: str = ""
@@ -54,6 +57,11 @@ class Past:
     spec_file: str = ""
     spec_sha256: str = ""
     changes: tuple[Change, ...] = ()
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it was compared with other releases, which needs persons that can be followed."""
+        return self.candidates_min is not None or self.muted is not None
 
 
 def history(folder: Path, audit: Audit | None = None) -> list[Past]:
@@ -113,6 +121,9 @@ def _past(register: Register, attempt: str, entries: Sequence[Entry], audit: Aud
         il_ceiling=manifest.ceiling("il"),
         dld=manifest.measures.get("dld"),
         dld_ceiling=manifest.ceiling("dld"),
+        candidates_min=manifest.measures.get("candidates_min"),
+        muted=manifest.measures.get("muted"),
+        muted_ceiling=manifest.ceiling("muted"),
         started_by=manifest.started_by,
         reviewer=review.reviewer if review else "",
         review_reason=review.reason if review else "",

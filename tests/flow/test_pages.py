@@ -9,6 +9,7 @@ import pytest
 from algorithms.measures import MEASURES
 from flows.cli import main
 from tests.browser import Browser, browser
+from tests.example import change_example
 
 pytestmark = [pytest.mark.flow, pytest.mark.needs("Chromium")]
 
@@ -24,18 +25,13 @@ def example(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Pa
     """Release the example once published, once blocked, and once without its table."""
     folder = tmp_path_factory.mktemp("example")
     assert main(["example", str(folder), "--rows", "300", "--quarters", "1"]) == 0
-    spec = folder / "enterprise-survey.yaml"
-    text = spec.read_text(encoding="utf-8").replace("il: 25.0", "il: 60.0")
-    # a small sample loses more
-    text = text.replace("category_error: 22.0", "category_error: 60.0")
-    text = text.replace("one_value: 5.0", "one_value: 100.0")
-    for replaced, code in (
-        (text.replace("dld: 38.0", "dld: 100.0"), 0),
-        (text.replace("dld: 38.0", "dld: 0.5"), 12),
-        (text.replace("{period}.csv", "missing.csv"), 11),
-    ):
-        spec.write_text(replaced, encoding="utf-8")
+    for dld, code in ((39.9, 0), (0.5, 12)):
+        spec = change_example(folder, dld=dld)
         assert main(["run", str(spec), "--period", "2026-Q3"]) == code
+    table = folder / "enterprise-survey-2026-Q3.csv"
+    table.rename(folder / "elsewhere.csv")
+    assert main(["run", str(spec), "--period", "2026-Q3"]) == 11
+    (folder / "elsewhere.csv").rename(table)
     return folder
 
 
@@ -110,8 +106,6 @@ def test_the_map_asks_nothing_of_anyone_and_names_its_choice(
 ) -> None:
     choices = ["--methods", "mdav", "cbfs", "--k", "3", "5", "--workers", "1"]
     spec = example / "enterprise-survey.yaml"
-    text = spec.read_text(encoding="utf-8").replace("missing.csv", "{period}.csv")
-    spec.write_text(text, encoding="utf-8")
     assert (
         main(["explore", str(spec), "--period", "2026-Q3", *choices, "--folder", str(tmp_path)])
         == 0
@@ -123,3 +117,19 @@ def test_the_map_asks_nothing_of_anyone_and_names_its_choice(
         assert seen.overflow <= 0
         assert "mdav, k = 3" in seen.text
         assert "No method could lose less" in seen.text or "meets all limits" in seen.text
+
+
+def test_the_page_of_a_replay_asks_nothing_of_anyone_and_fits_its_window(
+    window: Browser, tmp_path: Path
+) -> None:
+    assert main(["example", str(tmp_path), "--rows", "300", "--quarters", "2"]) == 0
+    spec = change_example(tmp_path)
+    assert main(["series", str(spec), "--ceilings", "1.25", "--out", str(tmp_path)]) == 0
+    page = tmp_path / "series.html"
+    for width, scheme in ((1200, "light"), (1100, "light"), (375, "dark")):
+        seen = window.open(page, width=width, scheme=scheme)
+        assert seen.requests == [page.as_uri()]
+        assert seen.complaints == []
+        assert seen.overflow <= 0
+        assert "What no method can avoid" in seen.text
+        assert "cohorts 1.25" in seen.text

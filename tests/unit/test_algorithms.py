@@ -274,14 +274,48 @@ def test_the_survey_is_seeded_and_moves() -> None:
     )
     assert not np.array_equal(first[0]["turnover"], other["turnover"])
     for quarter in first:
-        assert len(np.unique(quarter["company"])) == 400
+        assert len(np.unique(quarter["company"])) == len(quarter["company"])
     stayed, at_first, at_last = np.intersect1d(
         first[0]["company"], first[2]["company"], return_indices=True
     )
-    assert 0.85 < len(stayed) / 400 < 1.0
+    assert 0.8 < len(stayed) / 400 < 1.0
     before, after = first[0]["turnover"][at_first], first[2]["turnover"][at_last]
     assert np.corrcoef(np.log(before), np.log(after))[0, 1] > 0.95
     assert not np.array_equal(before, after)
+
+
+def test_enterprises_enter_leave_and_return_after_an_absence() -> None:
+    quarters = list(survey(rows=1000, quarters=4, seed=2))
+    companies = [set(quarter["company"].tolist()) for quarter in quarters]
+    assert len(companies[0]) == 1000
+    for before, now, after in zip(companies, companies[1:], companies[2:], strict=False):
+        away = (before - now) & after
+        assert 0.01 < len(away) / 1000 < 0.03
+        assert 0.03 < len(before - now - after) / 1000 < 0.07
+        assert 970 < len(now) < 990
+
+
+def test_the_first_quarter_does_not_depend_on_what_follows() -> None:
+    plain = next(survey(rows=200, quarters=1, seed=3))
+    moving = next(survey(rows=200, quarters=2, seed=3, leaving=0.5, absent=0.5, moving=0.5))
+    assert all(np.array_equal(plain[name], moving[name]) for name in plain)
+
+
+def test_those_who_answer_do_not_depend_on_those_who_are_absent() -> None:
+    *_, all_there = survey(rows=300, quarters=3, seed=4, absent=0.0)
+    *_, some_there = survey(rows=300, quarters=3, seed=4, absent=0.2)
+    _, at, here = np.intersect1d(all_there["company"], some_there["company"], return_indices=True)
+    assert len(here) == len(some_there["company"]) < 300
+    assert all(np.array_equal(all_there[n][at], some_there[n][here]) for n in all_there)
+
+
+def test_moving_enterprises_exchange_their_figures() -> None:
+    def kept(moving: float) -> float:
+        quarters = survey(rows=500, quarters=4, seed=1, leaving=0.0, absent=0.0, moving=moving)
+        first, *_, last = (np.log(quarter["turnover"]) for quarter in quarters)
+        return float(np.corrcoef(first, last)[0, 1])
+
+    assert kept(0.0) > 0.98 > 0.3 > kept(0.5)
 
 
 def test_the_survey_is_correlated_and_heavy_tailed() -> None:

@@ -205,7 +205,7 @@ def test_an_approval_for_another_gate_or_k_publishes_nothing(request_of: Request
         {"microaggregation": {"k": 2}},
         {"gate": {"ceilings": {"il": 99.0, "dld": 100.0}}},
     ):
-        with pytest.raises(ContractError, match="for the gate, the k and the columns of the spec"):
+        with pytest.raises(ContractError, match="for the gate, the k, the columns and the series"):
             publish.fn(masked, approval, request_of.load(**changed), record)
     assert not request_of.public.exists()
 

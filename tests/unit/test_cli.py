@@ -328,13 +328,34 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "microaggregation" in schema["required"]
 
 
+@pytest.mark.parametrize("share", ["1.5", "-0.1", "half"])
+def test_the_share_of_moving_enterprises_is_checked(
+    share: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["example", str(tmp_path), f"--moving={share}"])
+    assert f"must be a number from 0 to 1; got '{share}'" in capsys.readouterr().err
+
+
+def test_enterprises_of_the_example_can_move(tmp_path: Path) -> None:
+    for folder, moving in (("calm", "0"), ("restless", "0.5")):
+        example = ["example", str(tmp_path / folder), "--rows", "50", "--quarters", "2"]
+        assert main([*example, "--moving", moving]) == 0
+    first, second = (
+        [(tmp_path / folder / f"enterprise-survey-2026-Q{q}.csv").read_bytes() for q in (2, 3)]
+        for folder in ("calm", "restless")
+    )
+    assert first[0] == second[0]
+    assert first[1] != second[1]
+
+
 def test_the_example_is_the_same_each_time_and_overwrites_nothing_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = ["example", str(tmp_path), "--rows", "20"]
     assert main(small) == 0
     files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert len(files) == 5
+    assert len(files) == 7
     assert main(small) == 0
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
     assert main([*small, "--seed", "2"]) == 14

@@ -32,7 +32,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"series": {**NEW, "links": "measured", "stable": ["zone"]}}, "series: links, stable: these"),
     ({"series": {**NEW, "start": {"period": "2026-Q1", "reason": "x"}}}, "series: start: this is"),
     (
-        {"series": {"il_over_fresh": 1.5, "leaving": 0.1}},
+        {"series": {"il_over_fresh": 1.5, "leaving": 0.2}},
         "series: il_over_fresh, leaving: about method: cohorts; the method is fresh",
     ),
     (

@@ -86,12 +86,9 @@ class SeriesSection(BaseModel):
             )
 
     def _method_at_fault(self) -> Iterator[str]:
-        default = type(self).model_fields["il_over_fresh"].default
-        about_cohorts = {
-            "il_over_fresh": self.il_over_fresh != default,
-            "leaving": self.leaving is not None,
-        }
-        given = [key for key, is_given in about_cohorts.items() if is_given]
+        fields = type(self).model_fields
+        about_cohorts = ("il_over_fresh", "leaving")
+        given = [key for key in about_cohorts if getattr(self, key) != fields[key].default]
         if self.method != COHORTS and given:
             yield f"{', '.join(given)}: about method: cohorts; the method is {self.method}"
 
