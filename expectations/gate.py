@@ -123,6 +123,9 @@ class Verdicts:
             yield _verdict("candidates_min", found, float(self.k), floor=True)
         if self.gate.ceilings.all.get("lone_changes", math.inf) > 0.0:
             yield _verdict("lone_changes", exact.get("lone_changes", missing), 0.0)
+        # a revision keeps the groups of what it revises, and is compared with no fresh ones
+        if "il_over_fresh" in exact and "il_over_fresh" not in self.gate.ceilings.all:
+            yield _verdict("il_over_fresh", exact["il_over_fresh"], self.series.il_over_fresh)
 
     @property
     def missing(self) -> tuple[str, ...]:

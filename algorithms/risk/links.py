@@ -237,8 +237,10 @@ def all_records(past: Sequence[Past]) -> tuple[Records, ...] | Omitted:
 
 def row_links(files: Comparison) -> float | Omitted | None:
     """Give the share of visible records that can be followed from the last release, in per cent."""
-    if files.history is None or files.original.persons is None or not files.history.past:
+    if files.history is None or files.original.persons is None:
         return None
+    if not files.history.past:
+        return 0.0
     last = all_records(files.history.past[-1:])
     if isinstance(last, Omitted):
         return last

@@ -70,7 +70,7 @@ def cost(state: State, group: int) -> float:
     return total
 
 
-@part
+@kernel
 def tried(state: State, members: Labels, size: int) -> float:
     """Give the cost of a group that is being tried, without its sum of squares."""
     price = state.prices[PRICE] * exposure(state, members, size)
