@@ -114,7 +114,7 @@ def run(
         outcome = outcome_of(state)
         documents.write({"release": documents.release(resolved), **documents.ended(outcome)})
         return outcome.error.exit_code if isinstance(outcome, Stopped) else 0
-    return _ended(state)
+    return _ended(state, resolved.warnings)
 
 
 @command(
@@ -315,14 +315,16 @@ def resolved_spec(spec: Path, period: str | None) -> ReleaseSpec:
         return resolve_spec(named, datetime.now(UTC)).spec
 
 
-def _ended(state: State[Any]) -> int:
-    """Show the outcome of a run."""
+def _ended(state: State[Any], shown: tuple[str, ...] = ()) -> int:
+    """Show the outcome of a run, and its warnings but those that were shown before it."""
     from flows.outcome import Published, Sealed, Stopped, outcome_of
 
     outcome = outcome_of(state)
     attempt = outcome.attempt
     if attempt is not None and attempt.verdicts is not None:
         display.verdicts(attempt.verdicts)
+    if attempt is not None:
+        display.warnings(each for each in attempt.record.warnings if each not in shown)
     if not isinstance(outcome, Stopped):
         display.say(outcome.sentence)
     folder = outcome.folder if isinstance(outcome, Published) else None
