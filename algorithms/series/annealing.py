@@ -11,7 +11,7 @@ from algorithms.series.moves import (
     swap_squares,
     tried,
 )
-from algorithms.series.state import K, State, distance, is_large_enough, move, refresh
+from algorithms.series.state import MOST, K, State, distance, is_large_enough, move, refresh
 
 BY_COVERER, RELOCATED = 0.1, 0.5
 """Share of moves towards a coverer rather than a near record, and of moves that are no swaps."""
@@ -50,7 +50,7 @@ def _drawn_near(state: State, row: int) -> int:
 def _relocate(state: State, row: int, group: int, tolerated: float) -> None:
     here = state.labels[row]
     size, left = state.sizes[group], state.sizes[here] - 1
-    if size + 1 >= state.one.size or left < state.counts[K]:
+    if size >= state.counts[MOST] or left < state.counts[K]:
         return
     change = distance(state, row, group) * size / (size + 1)
     change -= distance(state, row, here) * state.sizes[here] / left

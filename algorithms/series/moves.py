@@ -7,6 +7,7 @@ import numpy as np
 from algorithms.jit import kernel, part
 from algorithms.series.state import (
     FORBIDDEN,
+    MOST,
     PRICE,
     SMALLEST_GAIN,
     SPARE,
@@ -156,7 +157,7 @@ def _relocate(state: State, row: int) -> float:
         size = state.sizes[group]
         if (
             state.blocks[other] != state.blocks[row]
-            or size + 1 >= state.one.size
+            or size >= state.counts[MOST]
             or not _is_first_visit(state, group)
         ):
             continue
@@ -229,7 +230,7 @@ def _merge(state: State, group: int) -> float:
             if not _is_first_visit(state, other):
                 continue
             size = state.sizes[group] + state.sizes[other]
-            if size >= state.one.size:
+            if size > state.counts[MOST]:
                 continue
             squares = merge_squares(state, group, other)
             if squares - most_gained(state, group, other) >= best:

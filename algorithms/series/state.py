@@ -9,7 +9,7 @@ from algorithms.random_numbers import seeded
 from algorithms.series.covering import cover_lists
 from algorithms.types import Integers, Labels, Mask, Matrix
 
-K, UNITS, STAMP, MET, VISIT, SPARE = range(6)
+K, UNITS, MOST, STAMP, MET, VISIT, SPARE = range(7)
 """Places of ``State.counts``."""
 
 PRICE, SMALLEST_GAIN = range(2)
@@ -17,6 +17,10 @@ PRICE, SMALLEST_GAIN = range(2)
 
 FORBIDDEN = 1e9
 """Added to the cost of a group for each earlier group that differs from it by one person."""
+
+LARGEST, LARGEST_BY_K = 64, 12
+"""Largest group that is sought, and the same as a multiple of k, whichever is more: beyond that
+hardly anyone is expected to be muted, and moves take long."""
 
 NEIGHBOURS = 20
 """Nearest records of each record, among whose groups a move is sought."""
@@ -67,9 +71,9 @@ class State(NamedTuple):
         Room for the members of groups that are being tried.
     spare : Labels of shape (groups,)
         Numbers of groups that are not used.
-    counts : Labels of shape (6,)
-        The smallest group allowed, whether units count, the last mark of each kind, and the number
-        of spare numbers.
+    counts : Labels of shape (7,)
+        The smallest group allowed, whether units count, the largest group that is sought, the last
+        mark of each kind, and the number of spare numbers.
     prices : Matrix of shape (2,)
         The price of exposure, and the gain below which a pass over all records is the last.
     random : Integers of shape (2,)
@@ -137,7 +141,9 @@ def state_of(facts: Situation, labels: Labels) -> State:
     """Take up a partition; every group must hold records of at least ``k`` units of one block."""
     n, d = facts.x.shape
     groups = max(int(labels.max()) + 1, n // facts.k) + 1
-    capacity = max(64, 12 * facts.k, 2 * int(np.bincount(labels).max()))
+    most = max(LARGEST, LARGEST_BY_K * facts.k, int(np.bincount(labels).max()))
+    # two groups are merged, however large, if nothing else hides a lone change
+    capacity = 2 * most
     starts, coverers = cover_lists(facts.seen)
     units = np.arange(n) if facts.units is None else np.unique_inverse(facts.units)[1]
     state = State(
@@ -166,7 +172,7 @@ def state_of(facts: Situation, labels: Labels) -> State:
         one=np.zeros(capacity, dtype=np.int64),
         two=np.zeros(capacity, dtype=np.int64),
         spare=np.zeros(groups, dtype=np.int64),
-        counts=np.array([facts.k, facts.units is not None, 0, 0, 0, 0]),
+        counts=np.array([facts.k, facts.units is not None, most, 0, 0, 0, 0]),
         prices=np.zeros(2),
         random=seeded(0),
     )
