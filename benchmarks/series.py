@@ -23,9 +23,9 @@ from algorithms.masking import Plan, mask
 from algorithms.microaggregation import METHODS
 from algorithms.series.cohorts import Cohorts
 from benchmarks.printing import printed_by
+from tests.cohorts import past_of
 from tests.panels import Period, panel
 from tests.reference.printed import VARIABLE
-from tests.series import past_of
 from tests.tables import table_of
 
 CASES = (

@@ -9,9 +9,9 @@ from algorithms.history import History, Past
 from algorithms.masking import Plan, mask
 from algorithms.microaggregation import METHODS
 from algorithms.series.cohorts import Cohorts
+from tests.cohorts import past_of
 from tests.oracles.series import all_lone_changes, candidates_of_everyone
 from tests.panels import panel
-from tests.series import past_of
 from tests.tables import table_of
 
 pytestmark = pytest.mark.reference

@@ -18,8 +18,8 @@ from algorithms.series.moves import cost, descend, restructure
 from algorithms.series.state import PRICE, Situation, State, state_of
 from algorithms.table import Codes, Stratum, Table
 from algorithms.types import Labels, units_per_group
+from tests.cohorts import PLAN, past_of, released, tables
 from tests.oracles import series as oracle
-from tests.series import PLAN, past_of, released, tables
 from tests.tables import table_of
 
 ROUGHLY = {"SLICES": 4, "STEPS": 3, "PASSES": 3}
