@@ -20,11 +20,11 @@ until the loss is small enough."""
 PASSES, FEWEST_PASSES, ALL_PASSES = 12, 3, 240_000
 """Most passes over all records at one price; for long tables, fewest, and records times passes."""
 
-SLICES, STEPS, FEWEST_STEPS, ALL_STEPS = 40, 20, 4, 400_000
+SLICES, STEPS, FEWEST_STEPS, ALL_STEPS = 80, 20, 2, 200_000
 """Slices of the annealing, and random moves per record in each; for long tables, fewest, and all
 moves of a slice."""
 
-HOT, COLD = 0.5, 0.01
+HOT, COLD = 1.0, 0.01
 """Temperatures at the start and at the end, in units of what MDAV loses per record."""
 
 LAST_SLICES, FINAL_CUT, FINAL_CUTS = 3, 0.93, 60
