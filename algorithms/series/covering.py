@@ -3,7 +3,7 @@
 import numpy as np
 
 from algorithms.jit import kernel
-from algorithms.types import Integers, Labels, Mask
+from algorithms.types import Integers, Labels
 
 
 def cover_lists(seen: Labels) -> tuple[Integers, Integers]:
@@ -79,71 +79,3 @@ def _agreeing(
                     coverers[starts[row] + counts[entry]] = other
                 counts[entry] += 1
     return counts
-
-
-def covered(labels: Labels, seen: Labels, k: int, units: Labels | None = None) -> Mask:
-    """Find the largest set of records that can be visible.
-
-    Each of them shares its group with visible records of at least ``k`` units that cover it, itself
-    included.
-
-    Parameters
-    ----------
-    labels : Labels of shape (n,)
-        Group of each record.
-    seen : Labels of shape (n, m)
-        Group of each record's person in each earlier release; negative where it was not visible.
-    k : int
-        Smallest number of candidates.
-    units : Labels of shape (n,), optional
-        Unit of each record; by default each record is a unit of its own.
-
-    Examples
-    --------
-    >>> covered(np.array([0, 0, 0]), np.array([[0], [0], [1]]), k=2)
-    array([ True,  True, False])
-    """
-    starts, coverers = cover_lists(seen)
-    own = np.arange(len(labels)) if units is None else np.unique(units, return_inverse=True)[1]
-    shown = np.ones(len(labels), dtype=bool)
-    order = np.argsort(labels, kind="stable")
-    ends = np.cumsum(np.bincount(labels))
-    while _hide(labels, order, ends, starts, coverers, own.reshape(-1), k, shown):
-        pass
-    return shown
-
-
-@kernel
-def _hide(
-    labels: Labels,
-    order: Integers,
-    ends: Integers,
-    starts: Integers,
-    coverers: Integers,
-    units: Integers,
-    k: int,
-    shown: Mask,
-) -> bool:
-    """Hide the records that too few visible ones cover; return whether there were any."""
-    met = np.full(units.size, -1)
-    hidden = False
-    for row in range(labels.size):
-        if not shown[row]:
-            continue
-        count = 0
-        group = labels[row]
-        free = starts[row] == starts[row + 1]
-        begin = starts[row]
-        end = starts[row + 1]
-        if free:
-            begin = ends[group - 1] if group > 0 else 0
-            end = ends[group]
-        for place in range(begin, end):
-            other = order[place] if free else coverers[place]
-            if labels[other] == group and shown[other] and met[units[other]] != row:
-                met[units[other]] = row
-                count += 1
-        if count < k:
-            shown[row] = False
-            hidden = True
-    return hidden

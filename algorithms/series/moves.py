@@ -345,8 +345,6 @@ def _along_main_axis(state: State, group: int) -> Matrix:
 def _carve(state: State, row: int) -> float:
     """Form a group of a record and the nearest others that are free or muted, if that gains."""
     k = state.counts[K]
-    if state.counts[SPARE] == 0:
-        return 0.0
     rows, homes = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
     found = 0
     for entry in range(-1, state.near.shape[1]):

@@ -13,9 +13,9 @@ from algorithms.microaggregation import METHODS
 from algorithms.series import cohorts
 from algorithms.series.annealing import anneal
 from algorithms.series.cohorts import Cohorts, chances_of_muting, lasting_groups, near_within
-from algorithms.series.covering import cover_lists, covered
+from algorithms.series.covering import cover_lists
 from algorithms.series.moves import cost, descend, restructure
-from algorithms.series.state import PRICE, Situation, State, state_of
+from algorithms.series.state import MOST, PRICE, Situation, State, state_of
 from algorithms.table import Codes, Stratum, Table
 from algorithms.types import Labels, units_per_group
 from tests.cohorts import PLAN, past_of, released, tables
@@ -114,16 +114,6 @@ def test_coverers_are_those_who_were_never_apart(seed: int) -> None:
         expected = [j for j in range(len(seen)) if oracle.cover(seen, j, i)]
         ever_visible = (seen[i] >= 0).any()
         assert coverers[starts[i] : starts[i + 1]].tolist() == (expected if ever_visible else [])
-
-
-@pytest.mark.parametrize("units", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_as_many_records_are_visible_as_can_be(seed: int, units: bool) -> None:
-    facts = situation(seed, units=units)
-    own = np.arange(len(facts.x)) if facts.units is None else facts.units
-    labels = start(facts)
-    shown = covered(labels, facts.seen, facts.k, facts.units)
-    assert np.array_equal(shown, oracle.visible_records(labels, facts.seen, facts.k, own))
 
 
 @pytest.mark.parametrize(("units", "blocks"), [(False, 1), (True, 1), (False, 2), (True, 2)])
@@ -270,7 +260,8 @@ def test_a_larger_k_mutes_those_with_fewer_candidates(roughly: None) -> None:
 def test_where_no_groups_are_cheap_enough_the_fresh_ones_are_taken(roughly: None) -> None:
     facts = situation(0)
     labels, shown = lasting_groups(facts, start(facts), lambda _: 1.0, 0.0)
-    assert np.array_equal(shown, covered(labels, facts.seen, facts.k))
+    everyone = np.arange(len(labels))
+    assert np.array_equal(shown, oracle.visible_records(labels, facts.seen, facts.k, everyone))
 
 
 def test_a_search_reports_its_progress(roughly: None) -> None:
@@ -341,3 +332,27 @@ def test_the_search_uses_the_method_of_the_plan_for_those_it_has_never_seen(roug
         PLAN, cohorts=Cohorts(il_over_fresh=1.0), method=METHODS["best"], options={"iterations": 50}
     )
     assert mask(table, plan).groupings[0].iterations == 50
+
+
+def unseen(x: np.ndarray, k: int) -> Situation:
+    """Take records of persons whom no earlier release holds."""
+    blocks = np.zeros(len(x), dtype=np.int64)
+    nowhere = np.full((len(x), 1), -1)
+    near, chances = near_within(x, blocks), chances_of_muting(k, 0.1, 4)
+    sizes = np.zeros(1, dtype=np.int64)
+    return Situation(x, k, near, blocks, None, nowhere, nowhere, sizes, chances)
+
+
+def test_groups_are_not_merged_beyond_the_largest_size() -> None:
+    x = np.random.default_rng(0).normal(size=(140, 2))
+    state = state_of(unseen(x, 70), np.arange(140) // 70)
+    state.prices[PRICE] = 1e6
+    state.counts[MOST] = 70
+    restructure(state)
+    assert sorted(state.sizes.tolist()) == [0, 70, 70]
+
+
+def test_a_group_of_equal_records_has_no_main_axis() -> None:
+    state = state_of(unseen(np.zeros((12, 2)), 3), np.zeros(12, dtype=np.int64))
+    descend(state, 1)
+    assert state.sizes.max() == 12
