@@ -1,0 +1,1 @@
+"""Tables cut into blocks that are grouped one by one."""
