@@ -3,6 +3,7 @@
 A column is an Arrow array. A missing cell is not a number.
 """
 
+from dataclasses import astuple, dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
@@ -102,6 +103,42 @@ def has_places(column: Column, places: int) -> Mask:
     return short
 
 
+@dataclass(frozen=True)
+class Decimals:
+    """How many decimals the cells of a column have, as they are written and without final zeros.
+
+    Attributes
+    ----------
+    places, shortest_places : int
+        Largest number of decimals of a cell.
+    digits, shortest_digits : int
+        Largest number of significant digits of a cell.
+    """
+
+    places: int = 0
+    digits: int = 0
+    shortest_places: int = 0
+    shortest_digits: int = 0
+
+    def __or__(self, other: "Decimals") -> "Decimals":
+        """Count the decimals of two parts of a column together."""
+        return Decimals(*map(max, astuple(self), astuple(other)))
+
+    @property
+    def kept(self) -> int | None:
+        """The decimals that averages are published with; None if a count would be meaningless."""
+        written = _meaningful(self.places, self.digits)
+        return (
+            _meaningful(self.shortest_places, self.shortest_digits) if written is None else written
+        )
+
+
+def decimals_of(column: Column) -> Decimals:
+    """Count the decimals and the digits of a column of finite numbers."""
+    text = _written(_plain(column))
+    return Decimals(*_counted(text), *_counted(_without_final_zeros(text)))
+
+
 def places_of(column: Column) -> int | None:
     """Count the decimals of a column of finite numbers: the largest count of any cell.
 
@@ -119,16 +156,27 @@ def places_of(column: Column) -> int | None:
     True
     """
     text = _written(_plain(column))
-    for written in (text, pc.replace_substring_regex(text, r"(\.[0-9]*?)0+($|[eE])", r"\1\2")):
-        fraction = pc.replace_substring_regex(written, r"^[^.]*\.?|[eE].*$", "")
-        exponent = pc.replace_substring_regex(written, r"^[^eE]*[eE]?\+?", "")
-        exponent = pc.replace_substring_regex(exponent, r"[0-9]{7,}", "9999999")
-        shift = pc.cast(pc.if_else(pc.equal(exponent, ""), "0", exponent), pa.int64())
-        places = int(pc.max(pc.subtract(pc.utf8_length(fraction), shift)).as_py())
-        longest = pc.max(_significant_digits(written)).as_py()
-        if longest <= CERTAIN_DIGITS and places <= MOST_PLACES:
-            return max(places, 0)
-    return None
+    places = _meaningful(*_counted(text))
+    return _meaningful(*_counted(_without_final_zeros(text))) if places is None else places
+
+
+def _counted(written: pa.Array) -> tuple[int, int]:
+    """Count the decimals, and the significant digits, of the cells that have most of them."""
+    fraction = pc.replace_substring_regex(written, r"^[^.]*\.?|[eE].*$", "")
+    exponent = pc.replace_substring_regex(written, r"^[^eE]*[eE]?\+?", "")
+    exponent = pc.replace_substring_regex(exponent, r"[0-9]{7,}", "9999999")
+    shift = pc.cast(pc.if_else(pc.equal(exponent, ""), "0", exponent), pa.int64())
+    places = pc.max(pc.subtract(pc.utf8_length(fraction), shift)).as_py()
+    return int(places), int(pc.max(_significant_digits(written)).as_py())
+
+
+def _without_final_zeros(written: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(written, r"(\.[0-9]*?)0+($|[eE])", r"\1\2")
+
+
+def _meaningful(places: int, digits: int) -> int | None:
+    """Give a number of decimals; None if a cell has more digits than every real number keeps."""
+    return max(places, 0) if digits <= CERTAIN_DIGITS and places <= MOST_PLACES else None
 
 
 def to_floats(column: Column) -> NDArray[np.float64]:

@@ -98,24 +98,31 @@ def weighted_integer_centroids(
 
 
 def decimal_centroids(
-    values: NDArray[np.float64], partition: Partition, places: int
+    values: NDArray[np.float64], partition: Partition, places: int, counted: bool | None = None
 ) -> NDArray[np.float64]:
     """Replace each value of one column by the average of its group, rounded to ``places`` decimals.
 
     Halves are rounded away from zero. The result is exact if no value has more decimals: values
-    are then averaged as whole numbers of steps.
+    are then averaged as whole numbers of steps. ``counted`` tells whether that holds for the whole
+    column, if these values are a part of it only.
 
     Examples
     --------
     >>> decimal_centroids(np.array([1.0, 1.01]), Partition(np.array([0, 0]), k=2), 2)
     array([1.01, 1.01])
     """
+    if in_steps(values, places) if counted is None else counted:
+        power = 10.0**places
+        return integer_centroids(np.rint(values * power).astype(np.int64), partition) / power
+    return to_places(real_centroids(values, partition), places)
+
+
+def in_steps(values: NDArray[np.float64], places: int) -> bool:
+    """Check whether no value has more than ``places`` decimals, and steps can be counted."""
     power = 10.0**places
     with np.errstate(over="ignore"):
         steps = np.rint(values * power)
-    if np.abs(steps).max() < MOST_STEPS and np.array_equal(steps / power, values):
-        return integer_centroids(steps.astype(np.int64), partition) / power
-    return to_places(real_centroids(values, partition), places)
+    return bool(np.abs(steps).max() < MOST_STEPS) and np.array_equal(steps / power, values)
 
 
 def to_places(values: NDArray[np.float64], places: int) -> NDArray[np.float64]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from algorithms.errors import ReleaseError
@@ -90,11 +90,33 @@ def require(
     ReleaseError
         Of the type ``otherwise``, with every broken rule and the number of rows that break it.
     """
-    findings = run(suite, frame)
+    return require_met(run(suite, frame), otherwise, hint)
+
+
+def require_met(
+    findings: tuple[Finding, ...], otherwise: type[ReleaseError], hint: str = ""
+) -> tuple[Finding, ...]:
+    """Give findings back if all rules are met, and raise an error on every broken one otherwise."""
     broken = [str(finding) for finding in findings if not finding.met]
     if broken:
         raise otherwise("; ".join(broken) + (f": {hint}" if hint else ""))
     return findings
+
+
+def joined(parts: Sequence[tuple[Finding, ...]]) -> tuple[Finding, ...]:
+    """Join the findings of one suite on the parts of a table.
+
+    Rows add up. Values that break a rule may occur in several parts, so that they are not counted.
+    """
+    return tuple(
+        replace(
+            together[0],
+            met=all(each.met for each in together),
+            rows=None if together[0].rows is None else sum(each.rows or 0 for each in together),
+            detail="" if len(together) > 1 else together[0].detail,
+        )
+        for together in zip(*parts, strict=True)
+    )
 
 
 def _finding(suite: str, rule: Rule, count: Count) -> Finding:
