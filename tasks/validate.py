@@ -1,5 +1,7 @@
 """Checks the source, and converts its columns to their declared kinds."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from algorithms.errors import DataError
@@ -42,19 +44,18 @@ def check_source(
 ) -> tuple[Table, tuple[Finding, ...]]:
     """Check a source as `validate` does, within another stage."""
     frame = frame_of(source)
-    about_columns = _about_columns(source, spec.columns)
-    shape = require(shape_suite(spec), frame, DataError, about_columns, run)
+    hint = about_columns(source.column_names, spec.columns)
+    shape = require(shape_suite(spec), frame, DataError, hint, run)
     hint = "correct the source, or the roles in the spec"
     values = require(input_suite(spec), frame, DataError, hint, run)
     return table_from_arrow(source, spec.columns), shape + values
 
 
-def _about_columns(source: pa.Table, columns: ColumnsSection) -> str:
+def about_columns(names: Sequence[str], columns: ColumnsSection) -> str:
     """Name the columns of the spec that are missing, and count those without a role.
 
     Names without a role are not shown: a damaged header may contain records.
     """
-    names = source.column_names
     missing = [name for name in columns.all if name not in names]
     unknown = sum(name not in columns.all for name in names)
     counts = f"the file has {len(names)} columns, the spec names {len(columns.all)}"

@@ -17,7 +17,7 @@ from expectations.request.sections.source import SourceSection
 from tasks.sources import READERS
 from tasks.sources.codes import SourceTable, decimal_points, replace_codes
 from tasks.sources.packing import TEXT, kind_by_content, unpacked
-from tasks.sources.reader import Reader
+from tasks.sources.reader import Decoded, Reader
 
 EPOCH = date(1970, 1, 1).toordinal()
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -53,7 +53,16 @@ def read_table(
     if source.compression:
         content = unpacked(content, source.compression)
     _refuse_other_kinds(content, reader)
-    decoded = reader.read(content, source)
+    return converted(reader.read(content, source), source, columns)
+
+
+def converted(
+    decoded: Decoded, source: SourceSection, columns: ColumnsSection | None = None
+) -> SourceTable:
+    """Give each column of a file that was decoded one of the types that can be published.
+
+    Parameters and errors are those of `read_table`.
+    """
     read = replace_codes(replace(decoded, table=checked(decoded.table, columns)), source)
     if columns is not None:
         _refuse_other_labels(read, frozenset(columns.all))

@@ -1,0 +1,86 @@
+"""Checks the published form of a streamed table against the output suite, part by part."""
+
+from typing import Any
+
+from expectations.published.batches import COUNT, tally
+
+from algorithms.blocks.running import Arrays
+from algorithms.errors import ContractError
+from algorithms.table import Table
+from algorithms.types import Watch
+from expectations.digest import digest_of
+from expectations.gate import Approval, Verdicts
+from expectations.request.spec import ReleaseSpec
+from expectations.suites.output_suite import output_suite
+from expectations.suites.require import Finding, joined, require_met, with_great_expectations
+from expectations.suites.rules import Suite
+from expectations.tables import frame_of
+from tasks.compute.engine import Job, Output
+from tasks.streamed.hashing import traces_of
+from tasks.streamed.masking import RECORDS, StreamedMasked
+from tasks.streamed.packing import unpacked
+from tasks.streamed.sorting import joined_digest, published_rows, reads_of
+
+COMBINATIONS = "ExpectEveryCombinationAtLeastKTimes"
+"""The one rule of the output suite that a part may break although the whole table meets it."""
+
+
+def judge_streamed(
+    masked: StreamedMasked, verdicts: Verdicts, spec: ReleaseSpec, watch: Watch | None = None
+) -> tuple[Approval, tuple[Finding, ...]]:
+    """Refuse a table that fails a limit; then check all of its parts against the output suite."""
+    jobs = [
+        Job(number, ((file, RECORDS), *reads_of(file, masked)))
+        for number, file in enumerate(masked.files)
+    ]
+    given = spec, masked.scales.attributes
+    found: list[Any] = masked.engine.map("judge", judge_part, given, jobs, watch)
+    approval = Approval(verdicts, joined_digest([each for each, _, _ in found]))
+    findings = require_met(joined([each for _, each, _ in found]), ContractError)
+    traces = [sum(column) % 2**64 for column in zip(*(each for _, _, each in found), strict=True)]
+    findings += tuple(
+        Finding("output", f"{name!r} must be unchanged", before == after, None)
+        for name, before, after in zip(spec.columns.untouched, masked.traces, traces, strict=True)
+    )
+    if spec.columns.other:
+        findings += (_combinations(masked, spec),)
+    return approval, require_met(findings, ContractError)
+
+
+def judge_part(given: Any, _number: int, inputs: tuple[Arrays, ...]) -> Output:
+    """Check the published rows of one part, and digest them."""
+    spec, attributes = given
+    records, *parts = inputs
+    names = tuple(attribute.name for attribute in attributes)
+    rows = published_rows(names, spec.columns.public, tuple(parts))
+    frame = frame_of(rows)
+    original = Table(attributes, tuple(part["original"] for part in parts[1:]))
+    suite = output_suite(spec, original, 0, {})
+    if spec.columns.other:
+        rules = tuple(rule for rule in suite.rules if rule.expectation != COMBINATIONS)
+        suite = Suite(suite.name, rules)
+    findings = with_great_expectations(suite, frame)
+    traces = traces_of(records["rows"], unpacked(parts[0]), spec.columns.untouched)
+    return Output((digest_of(frame), findings, traces))
+
+
+def _combinations(masked: StreamedMasked, spec: ReleaseSpec) -> Finding:
+    """Count the rows of every combination in all parts together."""
+    k = spec.microaggregation.k
+    names = tuple(attribute.name for attribute in masked.scales.attributes)
+
+    def batches() -> Any:
+        for file in masked.files:
+            reads = reads_of(file, masked)
+            inputs = tuple(masked.engine.store.read(*address) for address in reads)
+            yield published_rows(names, spec.columns.public, inputs)
+
+    rare = 0
+    for counts in tally(batches, spec.columns.known, len(masked), k):
+        sizes = counts[COUNT].to_numpy()
+        rare += int(sizes[sizes < k].sum())
+    words = (
+        "every combination of all columns but the confidential ones must occur in at least "
+        f"{k} rows"
+    )
+    return Finding("output", words, rare == 0, rare)

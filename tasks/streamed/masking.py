@@ -1,0 +1,541 @@
+"""Groups a streamed table block by block, and computes the values that would be published.
+
+Records travel through the scratch folder only. A *part* holds the records of one block, or those of
+several strata that are too small to be cut. After each round, whole groups go to the parts of the
+next cuts, so that no group is ever divided.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from algorithms.blocks.cuts import Cuts, in_sample, share_sampled
+from algorithms.blocks.grouping import NO_SEARCH, How, cuts_of, group_block, mend_block
+from numpy.typing import NDArray
+
+from algorithms.attributes import Number, Values
+from algorithms.attributes.number import NumberCoordinates, number_coordinates
+from algorithms.blocks.running import Arrays
+from algorithms.masking import how_of
+from algorithms.rounding.centroids import decimal_centroids, in_steps
+from algorithms.rounding.grid import Grid
+from algorithms.search.pool import centroids_of
+from algorithms.table import Stretched, combinations, side_by_side
+from algorithms.types import Integers, Labels, Matrix, Partition, Watch, numbered
+from expectations.request.spec import ReleaseSpec
+from expectations.tables import read_codes
+from tasks.compute.engine import Engine, Job, Output
+from tasks.streamed.checking import Stratum, StreamedTable, read_number
+from tasks.streamed.hashing import KEYS, hashed_rows, traces_of
+from tasks.streamed.packing import TABLE, packed, unpacked, unpacked_all
+
+RECORDS, CARRIED = "records", "carried"
+"""Parts of a masked file: numbers of each record, and the columns that are published unchanged."""
+
+TURNS = 2**32
+"""Numbers of jobs and groups differ from those of other rounds and parts by multiples of this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """The quasi-identifiers of a table, and their coordinates; it holds no record.
+
+    Attributes
+    ----------
+    attributes : tuple of Number
+        The quasi-identifiers.
+    columns : tuple of Coordinates
+        The scale of each.
+    counted : tuple of bool
+        Whether each has no more decimals than are published.
+    """
+
+    attributes: tuple[Number, ...]
+    columns: tuple[NumberCoordinates | Stretched, ...]
+    counted: tuple[bool, ...]
+
+    @property
+    def grid(self) -> Grid:
+        """Coordinates of publishable values."""
+        return Grid.join([column.grid for column in self.columns])
+
+    def embed(self, keys: Sequence[Values]) -> Matrix:
+        """Give the coordinates of records."""
+        parts = [column.embed(key) for column, key in zip(self.columns, keys, strict=True)]
+        return side_by_side(parts)
+
+    def represent(self, keys: Sequence[Values], groups: Partition) -> list[Values]:
+        """Replace values by the averages of their groups, as they can be published."""
+        published = []
+        for attribute, values, counted in zip(self.attributes, keys, self.counted, strict=True):
+            if attribute.whole or attribute.places is None:
+                published.append(attribute.represent(values, groups))
+            else:
+                published.append(decimal_centroids(values, groups, attribute.places, counted))
+        return published
+
+    def averages(self, keys: Sequence[Values], groups: Partition) -> Matrix:
+        """Give the coordinates of each record's group average, with all digits."""
+        return side_by_side(
+            [column.average(key, groups) for column, key in zip(self.columns, keys, strict=True)]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The part of every record: a block of a stratum, or several small strata.
+
+    Attributes
+    ----------
+    cuts : tuple of Cuts or None
+        The cuts of each stratum; None for one that is small enough.
+    firsts : Integers of shape (strata,)
+        The first part of each stratum.
+    parts : int
+        Number of parts.
+    """
+
+    cuts: tuple[Cuts | None, ...]
+    firsts: Integers
+    parts: int
+
+    def assign(self, x: Matrix, strata: Integers) -> Labels:
+        """Give the part of each record, or of each group by its average."""
+        parts = self.firsts[strata]
+        for stratum in np.unique(strata):
+            cuts = self.cuts[stratum]
+            if cuts is not None:
+                own = strata == stratum
+                parts[own] += cuts.assign(x[own])
+        return parts
+
+
+def layout_of(cuts: Sequence[Cuts | None], sizes: Sequence[int], rows: int) -> Layout:
+    """Give numbers to parts: every block of a large stratum is one, and small strata share some."""
+    firsts, parts, room = np.empty(len(cuts), dtype=np.int64), 0, 0
+    for stratum, (own, size) in enumerate(zip(cuts, sizes, strict=True)):
+        if own is not None:
+            firsts[stratum] = parts
+            parts += own.count
+            room = 0
+        elif size <= room:
+            firsts[stratum] = parts - 1
+            room -= size
+        else:
+            firsts[stratum] = parts
+            parts += 1
+            room = max(rows - size, 0)
+    return Layout(tuple(cuts), firsts, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What every part of a table needs to know; it travels with each of them.
+
+    Attributes
+    ----------
+    scales : Scales
+        The quasi-identifiers and their coordinates.
+    names : tuple of str
+        The columns that divide the table into strata.
+    carried : tuple of str
+        The columns that are published unchanged.
+    strata : tuple of Stratum
+        All strata; a record has the number of its own.
+    shares : tuple of float
+        Share of each stratum from which its cuts are found; 0 for one that is not cut.
+    known : tuple of str
+        The carried columns that are counted into k.
+    how, how_whole : How
+        How a block is grouped, and how a stratum that is not cut.
+    mends : bool
+        Whether records have groups already.
+    layout, following : Layout, optional
+        Where records are now, and where groups go next; None if they stay.
+    """
+
+    scales: Scales
+    names: tuple[str, ...]
+    carried: tuple[str, ...]
+    strata: tuple[Stratum, ...]
+    shares: tuple[float, ...]
+    known: tuple[str, ...]
+    how: How
+    how_whole: How
+    mends: bool = False
+    layout: Layout | None = None
+    following: Layout | None = None
+
+    def strata_of(self, table: pa.Table) -> Integers:
+        """Give the number of the stratum of each record."""
+        if not self.names:
+            return np.zeros(table.num_rows, dtype=np.int64)
+        numbers = {stratum: number for number, stratum in enumerate(self.strata)}
+        codes = combinations([read_codes(table[name]).values for name in self.names])
+        first = np.unique(codes, return_index=True)[1]
+        found = table.select(list(self.names)).take(pa.array(first))
+        rows = zip(*(found[name].to_pylist() for name in self.names), strict=True)
+        return np.array([numbers[stratum] for stratum in rows], dtype=np.int64)[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Some records of a streamed table, in the order of their rows.
+
+    Attributes
+    ----------
+    rows : Integers of shape (n,)
+        Row numbers in the source.
+    strata : Integers of shape (n,)
+        Numbers of their strata.
+    groups : Labels of shape (n,)
+        Their groups, as arbitrary numbers; all -1 before they are grouped.
+    keys : list of arrays
+        Values of each quasi-identifier.
+    carried : pyarrow.Table
+        The columns that are published unchanged.
+    """
+
+    rows: Integers
+    strata: Integers
+    groups: Labels
+    keys: list[Values]
+    carried: pa.Table
+
+    def take(self, chosen: Integers) -> "Records":
+        """Select records."""
+        return Records(
+            self.rows[chosen],
+            self.strata[chosen],
+            self.groups[chosen],
+            [key[chosen] for key in self.keys],
+            self.carried.take(pa.array(chosen)),
+        )
+
+    @property
+    def arrays(self) -> Arrays:
+        """The records as arrays."""
+        numbers = {"rows": self.rows, "strata": self.strata, "groups": self.groups}
+        keys = {f"key{j}": key for j, key in enumerate(self.keys)}
+        return {**numbers, **keys, **packed(self.carried)}
+
+    @classmethod
+    def gathered(cls, parts: Sequence[Arrays]) -> "Records":
+        """Put the parts of some records together, in the order of rows."""
+        parts = [part for part in parts if part]
+        joined = {
+            name: np.concatenate([part[name] for part in parts])
+            for name in parts[0]
+            if name != TABLE
+        }
+        records = cls(
+            joined["rows"],
+            joined["strata"],
+            joined["groups"],
+            [joined[f"key{j}"] for j in range(len(joined) - 3)],
+            unpacked_all(parts),
+        )
+        return records.take(np.argsort(records.rows))
+
+    def dealt(self, parts: Labels) -> dict[str, Arrays]:
+        """Divide the records by the number of their part."""
+        order = np.argsort(parts, kind="stable")
+        numbers, starts = np.unique(parts[order], return_index=True)
+        return {
+            str(number): self.take(chosen).arrays
+            for number, chosen in zip(numbers, np.split(order, starts[1:]), strict=True)
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Standardised:
+    """A streamed table with its scales and its cuts.
+
+    Attributes
+    ----------
+    table : StreamedTable
+        The records.
+    given : Given
+        What every part needs to know.
+    layouts : tuple of Layout
+        Where records go at first, and for each round of mending.
+    """
+
+    table: StreamedTable
+    given: Given
+    layouts: tuple[Layout, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedMasked:
+    """A masked table in the scratch folder.
+
+    Attributes
+    ----------
+    table : StreamedTable
+        The table that was masked.
+    scales : Scales
+        The quasi-identifiers and their coordinates.
+    strata : tuple of bool
+        For each stratum whether it is in one file.
+    files : tuple of str
+        Files with the records of each part.
+    sizes : tuple of int
+        Number of records of each file.
+    k : int
+        Smallest group allowed.
+    iterations : int, optional
+        Iterations of the search; None if there was no search.
+    traces : tuple of int
+        Sums of hashes of each column that is published unchanged, as it was read.
+    """
+
+    table: StreamedTable
+    given: Given
+    files: tuple[str, ...]
+    sizes: tuple[int, ...]
+    traces: tuple[int, ...]
+    iterations: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def engine(self) -> Engine:
+        """What works on its parts."""
+        return self.table.engine
+
+    @property
+    def scales(self) -> Scales:
+        """The quasi-identifiers and their coordinates."""
+        return self.given.scales
+
+    @property
+    def k(self) -> int:
+        """Smallest group allowed."""
+        return self.given.how.k
+
+    def gathered(self, part: str, *names: str) -> tuple[NDArray[Any], ...]:
+        """Put some arrays of all files together, in the order of files."""
+        read = [self.engine.store.read(file, part) for file in self.files]
+        return tuple(np.concatenate([arrays[name] for arrays in read]) for name in names)
+
+
+def standardise_streamed(
+    table: StreamedTable, spec: ReleaseSpec, watch: Watch | None = None
+) -> Standardised:
+    """Find the scale of each column, and the cuts of each large stratum in a sample of it."""
+    plan = spec.plan
+    blocks = plan.blocks_for(len(table))
+    assert blocks is not None
+    sizes = list(table.strata.values())
+    scales = _scales(table, spec)
+    how = how_of(plan, scales.grid, len(table))
+    given = Given(
+        scales=scales,
+        names=spec.columns.strata,
+        carried=spec.columns.untouched,
+        strata=tuple(table.strata),
+        shares=tuple(
+            share_sampled(size, blocks.rows) if size > blocks.rows else 0.0 for size in sizes
+        ),
+        known=tuple(name for name in spec.columns.untouched if name in spec.columns.known),
+        how=how.in_blocks(blocks.rows),
+        how_whole=how,
+    )
+    engine = table.engine
+    jobs = _chunk_jobs(table)
+    counted = engine.map("standardise", sample_chunk, given, jobs, watch)
+    columns = tuple(all(each) for each in zip(*counted, strict=True))
+    given = replace(given, scales=replace(scales, counted=columns))
+    samples = [engine.store.read(f"sample-{job.number:012d}", "") for job in jobs]
+    x, strata = (np.concatenate([part[name] for part in samples]) for name in ("x", "strata"))
+    engine.store.remove("sample-")
+    uncut = (None,) * (1 + blocks.seams)
+    cuts = [
+        cuts_of(x[strata == number], size, blocks) if size > blocks.rows else uncut
+        for number, size in enumerate(sizes)
+    ]
+    layouts = [layout_of(own, sizes, blocks.rows) for own in zip(*cuts, strict=True)]
+    return Standardised(table, given, tuple(layouts))
+
+
+def sample_chunk(given: Given, start: int, inputs: tuple[Arrays, ...]) -> Output:
+    """Take the sampled records of one chunk, and tell which columns have no more decimals."""
+    records = _read(given, start, unpacked(inputs[0]))
+    shares = np.array(given.shares)[records.strata]
+    sampled = np.zeros(len(shares), dtype=bool)
+    for share in np.unique(shares[shares > 0.0]):
+        sampled |= (shares == share) & in_sample(records.rows, share)
+    chosen = np.flatnonzero(sampled)
+    x = given.scales.embed([key[chosen] for key in records.keys])
+    arrays = {"x": np.ascontiguousarray(x), "strata": records.strata[chosen]}
+    counted = tuple(
+        attribute.places is not None and not attribute.whole and in_steps(key, attribute.places)
+        for attribute, key in zip(given.scales.attributes, records.keys, strict=True)
+    )
+    return Output(counted, {f"sample-{start:012d}": {"": arrays}})
+
+
+def group_streamed(standardised: Standardised, watch: Watch | None = None) -> "StreamedMasked":
+    """Group all blocks, mend the seams between them, and compute what would be published."""
+    table, layouts = standardised.table, standardised.layouts
+    engine, jobs = table.engine, _chunk_jobs(table)
+    given = replace(standardised.given, layout=layouts[0])
+    spread = engine.map("microaggregate", spread_chunk, given, jobs)
+    counts = sum(each for each, _ in spread)
+    traces = tuple(sum(each) % 2**64 for each in zip(*(each for _, each in spread), strict=True))
+    engine.store.remove("source-")
+    files = [f"spread-{job.number:012d}" for job in jobs]
+    parts = _merged_parts(layouts[0], counts, given.how.k)
+    iterations = NO_SEARCH
+    for turn, layout in enumerate(layouts):
+        last = turn + 1 == len(layouts)
+        given = replace(
+            given, layout=layout, following=None if last else layouts[turn + 1], mends=turn > 0
+        )
+        jobs = [
+            Job(turn * TURNS + i, tuple((file, str(part)) for part in merged for file in files))
+            for i, merged in enumerate(parts)
+        ]
+        found = engine.map("microaggregate", group_part, given, jobs, _share(watch, turn, layouts))
+        for file in files:
+            engine.store.remove(file)
+        files = [_grouped(job.number) for job in jobs]
+        parts = [(part,) for part in sorted({part for numbers, _, _ in found for part in numbers})]
+        if turn == 0:
+            iterations = max(NO_SEARCH, sum(spent + 1 for _, spent, _ in found) - len(found))
+    return StreamedMasked(
+        table,
+        given,
+        tuple(files),
+        tuple(int(size) for _, _, size in found),
+        traces,
+        None if iterations == NO_SEARCH else iterations,
+    )
+
+
+def spread_chunk(given: Given, start: int, inputs: tuple[Arrays, ...]) -> Output:
+    """Deal the records of one chunk to their parts, and count them."""
+    assert given.layout is not None
+    records = _read(given, start, unpacked(inputs[0]))
+    parts = given.layout.assign(given.scales.embed(records.keys), records.strata)
+    counts = np.bincount(parts, minlength=given.layout.parts)
+    traces = traces_of(records.rows, records.carried, given.carried)
+    return Output((counts, traces), {f"spread-{start:012d}": records.dealt(parts)})
+
+
+def group_part(given: Given, number: int, inputs: tuple[Arrays, ...]) -> Output:
+    """Group the records of one part, or mend their groups.
+
+    The groups then go to the next parts, or get the values that would be published. The figures are
+    the numbers of the next parts, and the iterations of the search.
+    """
+    assert given.layout is not None
+    records = Records.gathered(inputs)
+    x = given.scales.embed(records.keys)
+    labels, spent, groups = np.empty(len(x), dtype=np.int64), NO_SEARCH, 0
+    for stratum in np.unique(records.strata):
+        own = np.flatnonzero(records.strata == stratum)
+        is_cut = given.layout.cuts[stratum] is not None
+        if given.mends and not is_cut:
+            labels[own] = groups + numbered(records.groups[own])
+        elif given.mends:
+            block = {"x": x[own], "labels": records.groups[own]}
+            labels[own] = groups + mend_block(given.how, block)["labels"]
+        else:
+            how = given.how if is_cut else given.how_whole
+            found = group_block(how, {"x": x[own]})
+            labels[own] = groups + found["labels"]
+            if found["iterations"][0] != NO_SEARCH:
+                spent = max(spent, 0) + int(found["iterations"][0])
+        groups = int(labels[own].max()) + 1
+    if given.following is None:
+        masked = _masked(given, records, labels)
+        return Output(((), spent, len(x)), {_grouped(number): masked})
+    first = np.unique(labels, return_index=True)[1]
+    parts = given.following.assign(centroids_of(x, labels), records.strata[first])[labels]
+    dealt = replace(records, groups=number * TURNS + labels).dealt(parts)
+    return Output((sorted(map(int, dealt)), spent, len(x)), {_grouped(number): dealt})
+
+
+def _masked(given: Given, records: Records, labels: Labels) -> dict[str, Arrays]:
+    """Compute the published values of grouped records, each column as a part of its own."""
+    groups = Partition(labels, given.how.k)
+    published = given.scales.represent(records.keys, groups)
+    averages = given.scales.averages(records.keys, groups)
+    columns = {
+        column_part(j): {"original": key, "published": value, "average": averages[:, j]}
+        for j, (key, value) in enumerate(zip(records.keys, published, strict=True))
+    }
+    known = [pa.chunked_array([pa.array(values)]) for values in published]
+    known += [records.carried[name] for name in given.known]
+    one, two = (hashed_rows(known, key) for key in KEYS)
+    numbers = {"rows": records.rows, "strata": records.strata, "hash_one": one, "hash_two": two}
+    return {RECORDS: numbers, CARRIED: packed(records.carried), **columns}
+
+
+def column_part(j: int) -> str:
+    """Name the part of a masked file that holds a quasi-identifier."""
+    return f"column-{j}"
+
+
+def _grouped(number: int) -> str:
+    return f"grouped-{number:015d}"
+
+
+def _read(given: Given, start: int, table: pa.Table) -> Records:
+    """Read the records of one chunk, whose first row has the number ``start``."""
+    n = table.num_rows
+    return Records(
+        np.arange(start, start + n),
+        given.strata_of(table),
+        np.full(n, -1, dtype=np.int64),
+        [read_number(attribute, table) for attribute in given.scales.attributes],
+        table.select(list(given.carried)),
+    )
+
+
+def _chunk_jobs(table: StreamedTable) -> list[Job]:
+    places = zip(table.source.starts, table.source.addresses, strict=True)
+    return [Job(start, (address,)) for start, address in places]
+
+
+def _merged_parts(layout: Layout, counts: Integers, k: int) -> list[tuple[int, ...]]:
+    """List the parts that are grouped together: a block of too few records joins its neighbour."""
+    merged: list[tuple[int, ...]] = []
+    seen = set()
+    for cuts, first in zip(layout.cuts, layout.firsts.tolist(), strict=True):
+        if first in seen:
+            continue
+        seen.add(first)
+        if cuts is None:
+            merged.append((first,))
+            continue
+        sizes = counts[first : first + cuts.count]
+        own = cuts.merged(partial(_enough, sizes, k))
+        merged += [tuple(first + np.flatnonzero(own == new)) for new in range(own.max() + 1)]
+    return [parts for parts in merged if counts[list(parts)].any()]
+
+
+def _enough(sizes: Integers, k: int, some: Integers) -> bool:
+    return bool(sizes[some].sum() >= k)
+
+
+def _scales(table: StreamedTable, spec: ReleaseSpec) -> Scales:
+    columns: list[NumberCoordinates | Stretched] = []
+    for attribute, moments in zip(table.attributes, table.moments, strict=True):
+        scale = number_coordinates(attribute, moments)
+        importance = spec.columns.importance.get(attribute.name, 1.0)
+        columns.append(scale if importance == 1.0 else Stretched(scale, math.sqrt(importance)))
+    return Scales(table.attributes, tuple(columns), ())
+
+
+def _share(watch: Watch | None, turn: int, layouts: Sequence[Layout]) -> Watch | None:
+    if watch is None:
+        return None
+    return lambda done, share: watch(done, (turn + share) / len(layouts))
