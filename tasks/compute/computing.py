@@ -9,15 +9,19 @@ from pydantic import ValidationError
 
 from algorithms.errors import SpecError
 from expectations.request.faults import faults
-from expectations.request.sections.compute import ComputeSection
+from expectations.request.sections.compute import ClusterSection, ComputeSection
 from expectations.request.spec_file import compute_from_folder, from_yaml
+from tasks.compute.dask_cluster import cluster_engine
 from tasks.compute.engine import Engine
 from tasks.compute.local import LocalEngine
 from tasks.compute.processes import ProcessesEngine
-from tasks.compute.store import MemoryStore, scratch
+from tasks.compute.store import MemoryStore, ScratchStore, scratch
+from tasks.secret_blocks import secret_block
 
 VARIABLE = "MICRORELEASE_COMPUTE"
 """Environment variable with a file that takes the place of ``compute`` in every spec of a site."""
+BLOCK = "microrelease-compute-"
+"""Start of the names of Prefect Secret blocks."""
 
 
 def compute_of_site(compute: ComputeSection) -> ComputeSection:
@@ -63,5 +67,29 @@ def computing(compute: ComputeSection) -> Iterator[Engine]:
         store = MemoryStore() if folder is None else until_done.enter_context(scratch(folder))
         if chosen.engine == "processes":
             yield until_done.enter_context(closing(ProcessesEngine(store, chosen.workers)))
+        elif isinstance(store, ScratchStore) and chosen.engine == "dask":
+            cluster = chosen.cluster or _cluster_in_block(chosen.block or "")
+            yield until_done.enter_context(cluster_engine(store, cluster))
         else:
             yield LocalEngine(store)
+
+
+def _cluster_in_block(name: str) -> ClusterSection:
+    """Read where a cluster is from a Prefect Secret block.
+
+    Raises
+    ------
+    SpecError
+        If there is no such block, or it holds something else; it is not shown.
+    """
+    block = BLOCK + name
+    text = secret_block(block)
+    try:
+        if text is not None:
+            return ClusterSection.model_validate(from_yaml(text.get_secret_value()))
+        fault = "it is not known: save it"
+    except ValidationError as error:
+        fault = "; ".join(faults(error))
+    raise SpecError(
+        f"compute.block must name a Prefect Secret block with address and tls; {block!r}: {fault}"
+    )
