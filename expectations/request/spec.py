@@ -25,6 +25,7 @@ from expectations.request.fields import STRICT
 from expectations.request.limits import LOSES_ALL
 from expectations.request.periods import last_full
 from expectations.request.sections.columns import ColumnsSection
+from expectations.request.sections.compute import ComputeSection
 from expectations.request.sections.database import DatabaseSection
 from expectations.request.sections.evaluation import EvaluationSection
 from expectations.request.sections.gate import GateSection
@@ -80,6 +81,8 @@ class ReleaseSpec(BaseModel):
     """Where the files go."""
     evaluation: EvaluationSection = Field(default_factory=EvaluationSection)
     """How much work is spent on measuring."""
+    compute: ComputeSection = Field(default_factory=ComputeSection)
+    """Where the work is done; no choice there changes a result."""
 
     def at(self, time: datetime) -> Self:
         """Fill in the period of a run that was due at ``time``, wherever the spec depends on it.
@@ -297,6 +300,17 @@ class ReleaseSpec(BaseModel):
             raise SpecError(
                 "source.path must lie outside public_folder; it lies inside: move the file"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _scratch_is_not_public(self) -> Self:
+        scratch, publication = self.compute.scratch_folder, self.publication
+        for name in ("public_folder", "register_folder", "staging"):
+            if scratch is not None and lies_within(scratch, getattr(publication, name)):
+                key = "staging_folder" if name == "staging" else name
+                raise SpecError(
+                    f"compute.scratch_folder must lie outside {key}; it lies inside: choose another"
+                )
         return self
 
 

@@ -15,6 +15,7 @@ from expectations.request.sections.database import ENDING
 from expectations.request.spec import ADDRESS, ReleaseSpec
 
 PLACES = ("public_folder", "register_folder", "staging_folder", "vault_key")
+TLS_FILES = ("ca", "cert", "key")
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -80,7 +81,7 @@ def parsed(raw: bytes, path: Path) -> SpecFile:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise SpecError(f"the spec must be UTF-8 text; {str(path)!r} is not") from None
-    content = _from_yaml(text)
+    content = from_yaml(text)
     if not isinstance(content, dict):
         raise SpecError(
             "the spec must be a YAML mapping with the keys "
@@ -123,7 +124,14 @@ def validated(content: dict[str, Any]) -> ReleaseSpec:
         raise SpecError("\n".join(faults(error))) from None
 
 
-def _from_yaml(text: str) -> Any:
+def from_yaml(text: str) -> Any:
+    """Parse YAML, more strictly than YAML itself does.
+
+    Raises
+    ------
+    SpecError
+        If it is not YAML, or gives a key twice.
+    """
     try:
         return yaml.load(text, Loader=_Plain)
     except yaml.YAMLError as error:
@@ -185,12 +193,26 @@ def _from_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the paths of a spec absolute: relative ones start from its folder."""
     anchored = dict(content)
     for section, keys in (("source", ("path", "query")), ("publication", PLACES)):
-        if isinstance(content.get(section), dict):
-            anchored[section] = {
-                key: str(folder / value) if key in keys and _is_path(value) else value
-                for key, value in content[section].items()
-            }
+        anchored[section] = _anchored(content.get(section), keys, folder)
+    anchored["compute"] = compute_from_folder(content.get("compute"), folder)
+    return {key: value for key, value in anchored.items() if key in content}
+
+
+def compute_from_folder(section: Any, folder: Path) -> Any:
+    """Make the paths of the section ``compute`` absolute."""
+    anchored = _anchored(section, ("scratch_folder",), folder)
+    if isinstance(anchored, dict) and "tls" in anchored:
+        anchored["tls"] = _anchored(anchored["tls"], TLS_FILES, folder)
     return anchored
+
+
+def _anchored(section: Any, keys: tuple[str, ...], folder: Path) -> Any:
+    if not isinstance(section, dict):
+        return section
+    return {
+        key: str(folder / value) if key in keys and _is_path(value) else value
+        for key, value in section.items()
+    }
 
 
 def _is_path(value: Any) -> TypeGuard[str]:

@@ -1,14 +1,10 @@
 """Processes that try choices; a choice that takes too long can be stopped."""
 
-import multiprocessing
-import os
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 
 from algorithms.errors import ReleaseError
@@ -18,17 +14,11 @@ from algorithms.orderings import ORDERINGS
 from algorithms.table import Table
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec import ReleaseSpec
+from tasks.compute.children import Child
 from tasks.explore.cell import Cell, is_unlimited, shorter, timed, try_choice
 from tasks.stage import guarded
 
-SPAWN = multiprocessing.get_context("spawn")
 STARTING_SECONDS = 120.0
-THREADS = "OPENBLAS_NUM_THREADS"
-
-MAIN_NAMES = ("__spec__", "__file__")
-"""Names in the main module by which a new process would find it."""
-STARTING = threading.Lock()
-"""Held while a process starts: several threads may replace one at the same time."""
 
 Task = tuple[Table, ReleaseSpec]
 """Input of every worker, sent once through a pipe and never written to disk."""
@@ -98,13 +88,9 @@ class Workers:
         worker.stop()
 
 
-class _Worker:
+class _Worker(Child):
     def __init__(self, task: Task) -> None:
-        self.connection, theirs = SPAWN.Pipe()
-        self._process: SpawnProcess = SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
-        with _one_thread_each(), _without_main():
-            self._process.start()
-        theirs.close()
+        super().__init__(_serve)
         self.connection.send(task)
         self.connection.poll(STARTING_SECONDS)
         self.connection.recv()  # it has imported everything, so imports do not count for a choice
@@ -124,42 +110,6 @@ class _Worker:
             if isinstance(message, Cell):
                 return timed(message, spent)
             compiles = message
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.join()
-        self.connection.close()
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Limit the linear algebra of a new process to one thread: several processes run at once."""
-    before = os.environ.get(THREADS)
-    os.environ[THREADS] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[THREADS]
-        else:
-            os.environ[THREADS] = before
-
-
-@contextmanager
-def _without_main() -> Iterator[None]:
-    """Keep a new process from running the user's script again, which would explore once more.
-
-    A worker needs nothing of it, and not every script guards its main part.
-    """
-    main = sys.modules["__main__"]
-    with STARTING:
-        before = {name: vars(main).get(name) for name in MAIN_NAMES if name in vars(main)}
-        main.__spec__ = None
-        vars(main).pop("__file__", None)
-        try:
-            yield
-        finally:
-            vars(main).update(before)
 
 
 @contextmanager

@@ -163,7 +163,11 @@ class Folder:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         with self._in_words():
             handle = os.open(name, flags, self.modes.file, dir_fd=self.handle)
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(handle)
+                raise
             return handle
 
     def is_same_as(self, other: "Folder") -> bool:

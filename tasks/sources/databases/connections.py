@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from algorithms.errors import SpecError, StorageError
+from algorithms.errors import SpecError
+from tasks.secret_blocks import secret_block
 from tasks.sources.databases import postgresql, sqlite
 from tasks.sources.databases.engine import Engine
 
@@ -42,7 +43,7 @@ def find(name: str) -> tuple[Engine, SecretStr]:
         the address.
     """
     variable = variable_of(name)
-    address = _in_environment(variable) or _in_file(variable) or _in_block(name)
+    address = _in_environment(variable) or _in_file(variable) or secret_block(BLOCK + name)
     if address is None:
         raise SpecError(
             f"source.database must be the name of a connection; {name!r} is not known: set "
@@ -94,23 +95,3 @@ def _in_file(variable: str) -> SecretStr | None:
             f"{variable}_FILE must name a readable file with the address of a database; it does not"
         )
     return SecretStr(value)
-
-
-def _in_block(name: str) -> SecretStr | None:
-    from prefect.blocks.system import Secret
-    from prefect.context import FlowRunContext, TaskRunContext
-    from prefect.settings import get_current_settings
-
-    asks = get_current_settings().api.url or FlowRunContext.get() or TaskRunContext.get()
-    if not asks:
-        return None  # a server would have to be started first
-    try:
-        value = Secret.load(f"{BLOCK}{name}").get()  # type: ignore[union-attr]
-    except ValueError:
-        return None
-    except Exception as error:
-        raise StorageError(
-            f"the Prefect server must answer when it is asked for the Secret block {BLOCK}{name}; "
-            f"it does not ({type(error).__name__})"
-        ) from None
-    return SecretStr(value.strip()) if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,1 @@
+"""Where the work on blocks is done, and where their arrays are in the meantime."""

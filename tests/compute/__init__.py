@@ -1,0 +1,1 @@
+"""Engines, the scratch folder, and a real cluster."""
