@@ -8,10 +8,10 @@ from algorithms.evaluation import Evaluation
 from algorithms.history import History
 from algorithms.local_search.search import default_iterations
 from algorithms.masked import Masked
-from algorithms.masking import BUDGET_OPTIONS
 from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from algorithms.problem import BUDGET_OPTIONS
 from algorithms.table import Table
 from expectations.gate import Verdict, Verdicts
 from expectations.request.sections.microaggregation import MicroaggregationSection
