@@ -1,6 +1,11 @@
-"""The inputs of measures: the published table, and the originals behind it."""
+"""The inputs of measures: the published table, and the originals behind it.
 
-from collections.abc import Callable, Hashable
+Measures read records through `Files` and `PublishedFiles`, column by column or chunk by chunk, so
+that the records need not be in memory. `Comparison` and `Released` hold them in memory.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -9,10 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.attributes import is_missing
+from algorithms.bounds.distances import neighbour_bound, stretched
 from algorithms.history import History
 from algorithms.masked import Masked
-from algorithms.table import Table
-from algorithms.types import Integers, Labels, Mask, Matrix
+from algorithms.search.linkage import Linkage, chances_of_known, distance_linkage
+from algorithms.table import Codes, Table, combinations
+from algorithms.types import Integers, Labels, Mask, Matrix, Order
+
+CHUNK = 4096
+"""Records in a chunk of a table in memory."""
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -43,8 +53,66 @@ class _Remembers:
 
 
 @dataclass(frozen=True, eq=False)
-class Released(_Remembers):
-    """Everything that a person who has the published files knows.
+class Chunk:
+    """Some records before and after masking, in the coordinates of the original.
+
+    Attributes
+    ----------
+    before, after : Matrix of shape (m, d)
+        The original and the published records.
+    averages : Matrix of shape (m, d)
+        The records as they would be published without rounding.
+    weights : Matrix of shape (m,), optional
+        Sampling weight of each record; None for equal weights.
+    """
+
+    before: Matrix
+    after: Matrix
+    averages: Matrix
+    weights: Matrix | None = None
+
+
+class PublishedFiles(_Remembers, ABC):
+    """Everything that a person who has the published files knows."""
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """The promised size of the smallest group."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """Number of published records."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> Labels:
+        """Number of each record's combination of published values that are counted into k."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> NDArray[Any]:
+        """Number of records of each such combination."""
+
+    @property
+    @abstractmethod
+    def silent(self) -> Mask | None:
+        """The records that show nothing beside key columns and strata; None if none is muted."""
+
+    @property
+    @abstractmethod
+    def confidential_names(self) -> Sequence[str]:
+        """Names of the confidential columns."""
+
+    @abstractmethod
+    def confidential(self, name: str) -> Codes:
+        """Give one confidential column, with the records in the order of `classes`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Released(PublishedFiles):
+    """Published files in memory.
 
     Attributes
     ----------
@@ -58,8 +126,13 @@ class Released(_Remembers):
     k: int
 
     @property
+    def rows(self) -> int:
+        """Number of published records."""
+        return len(self.table)
+
+    @property
     def classes(self) -> Labels:
-        """Number of each record's combination of published key values."""
+        """Number of each record's combination of published values that are counted into k."""
         return self.table.classes
 
     @property
@@ -67,10 +140,149 @@ class Released(_Remembers):
         """Number of records of each such combination."""
         return self.table.sizes
 
+    @property
+    def silent(self) -> Mask | None:
+        """The records that show nothing beside key columns and strata; None if none is muted."""
+        return None if self.table.muted is None else self.table.silent
+
+    @property
+    def confidential_names(self) -> Sequence[str]:
+        """Names of the confidential columns."""
+        return tuple(self.table.confidential)
+
+    def confidential(self, name: str) -> Codes:
+        """Give one confidential column."""
+        return self.table.confidential[name]
+
+
+class Files(_Remembers, ABC):
+    """The same records before and after masking, wherever they are.
+
+    Records come in an order of the implementation, which is the same in `column`, `chunks`,
+    `some`, `numbers` and `classes`.
+    """
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """The promised size of the smallest group."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """Number of records before and after, without those that are withheld."""
+
+    @property
+    @abstractmethod
+    def original(self) -> Table:
+        """The confidential records, without those that are withheld.
+
+        If the records are not in memory: a table of no records that has their attributes. Such
+        files have key columns of numbers only, and neither strata, weights, units nor persons.
+        """
+
+    @property
+    @abstractmethod
+    def published(self) -> Table:
+        """The published records; if they are not in memory, a table of none, as `original` is."""
+
+    @property
+    @abstractmethod
+    def places(self) -> tuple[slice, ...]:
+        """The coordinates that belong to each key column."""
+
+    @property
+    @abstractmethod
+    def centre(self) -> Matrix:
+        """The mean of the coordinates of all records, withheld ones included."""
+
+    @property
+    @abstractmethod
+    def released(self) -> PublishedFiles:
+        """The published side alone."""
+
+    @abstractmethod
+    def column(self, coordinate: int) -> tuple[Matrix, Matrix]:
+        """Give one coordinate of all records, before and after."""
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Chunk]:
+        """Give all records, some thousand at a time."""
+
+    @abstractmethod
+    def some(self, rows: Order) -> tuple[Matrix, Matrix]:
+        """Give some records, before and after, in coordinates."""
+
+    @abstractmethod
+    def numbers(self, column: int) -> tuple[Matrix, Matrix]:
+        """Give a key column with a number line, before and after, in its own unit.
+
+        Missing values are left out, so that the two sides may have different lengths.
+        """
+
+    @abstractmethod
+    def linkage(self) -> Linkage:
+        """Link published records to originals by their distances, see `distance_linkage`."""
+
+    @abstractmethod
+    def linked_known(self) -> float:
+        """Link originals to published records by all columns that are counted into k.
+
+        Among the published records with the same strata and other columns, one of those nearest to
+        the original is picked at random. The result is the expected number of original records
+        that are linked to their own published record.
+        """
+
+    @abstractmethod
+    def neighbour_bound(self, k: int) -> float:
+        """Bound the SSE of any partition from below, see `neighbour_bound` in ``bounds``."""
+
+    @property
+    def history(self) -> History | None:
+        """The earlier releases of the series; None if the table is not compared with any."""
+        return None
+
+    @property
+    def withheld(self) -> Table | None:
+        """The records that are left out; None if there are none."""
+        return None
+
+    @property
+    def merged(self) -> int:
+        """Number of records whose stratum is published as a wider one."""
+        return 0
+
+    @property
+    def fresh_loss(self) -> float | None:
+        """Loss of the groups that MDAV would form without regard to other releases, if needed."""
+        return None
+
+    @cached_property
+    def lines(self) -> Integers:
+        """The coordinate of each key column that has a number line, in the order of columns."""
+        pairs = zip(self.original.attributes, self.places, strict=True)
+        return np.array(
+            [place.start for attribute, place in pairs if attribute.has_line], dtype=np.int64
+        )
+
+    def on_line(self, coordinate: int) -> tuple[Matrix, Matrix]:
+        """Give the coordinates of a column with a number line, without missing values."""
+        return self.column(coordinate)
+
+    @property
+    def classes(self) -> Labels:
+        """Number of each record's combination of published values that are counted into k."""
+        return self.released.classes
+
+    @property
+    def sizes(self) -> NDArray[Any]:
+        """Number of records of each such combination."""
+        return self.released.sizes
+
 
 @dataclass(frozen=True, eq=False)
-class Comparison(_Remembers):
-    """The same records before and after masking.
+class Comparison(Files):
+    """The same records before and after masking, in memory.
 
     Attributes
     ----------
@@ -87,12 +299,32 @@ class Comparison(_Remembers):
     @cached_property
     def released(self) -> Released:
         """The published side alone."""
-        return Released(self.masked.published, self.masked.k)
+        return Released(self.published, self.masked.k)
 
     @property
     def original(self) -> Table:
         """The confidential records, without those that are withheld."""
         return self.masked.original
+
+    @property
+    def published(self) -> Table:
+        """The published records."""
+        return self.masked.published
+
+    @property
+    def withheld(self) -> Table | None:
+        """The records that are left out; None if there are none."""
+        return self.masked.withheld
+
+    @property
+    def merged(self) -> int:
+        """Number of records whose stratum is published as a wider one."""
+        return self.masked.merged
+
+    @property
+    def fresh_loss(self) -> float | None:
+        """Loss of the groups that MDAV would form without regard to other releases, if needed."""
+        return self.masked.groupings[0].fresh_loss
 
     @cached_property
     def earlier(self) -> tuple[Labels, Mask] | None:
@@ -111,50 +343,110 @@ class Comparison(_Remembers):
         return self.masked.k
 
     @property
+    def rows(self) -> int:
+        """Number of records before and after, without those that are withheld."""
+        return len(self.original)
+
+    @property
+    def places(self) -> tuple[slice, ...]:
+        """The coordinates that belong to each key column."""
+        return self.original.embedding.places
+
+    @cached_property
+    def centre(self) -> Matrix:
+        """The mean of the coordinates of all records, withheld ones included."""
+        weights = self.original.weights
+        if weights is None:
+            return self.original.embedding.centre
+        total, weight = weights @ self.before, weights.sum()
+        if self.withheld is not None and self.withheld.weights is not None:
+            total = total + self.withheld.weights @ self.withheld.embedding.x
+            weight += self.withheld.weights.sum()
+        centre: Matrix = total / weight
+        return centre
+
+    @property
     def before(self) -> Matrix:
         """The original records, in coordinates."""
         return self.original.embedding.x
 
-    @cached_property
+    @property
     def after(self) -> Matrix:
-        """The published records, in the coordinates of the original."""
-        return self.original.embedding.embed(self.masked.published.keys)
+        """The published records, in the coordinates of the original; computed on each call."""
+        return self.original.embedding.embed(self.published.keys)
 
-    @cached_property
-    def lines(self) -> Integers:
-        """The coordinate of each key column that has a number line, in the order of columns."""
-        pairs = zip(self.original.attributes, self.original.embedding.places, strict=True)
-        return np.array(
-            [place.start for attribute, place in pairs if attribute.has_line], dtype=np.int64
+    def column(self, coordinate: int) -> tuple[Matrix, Matrix]:
+        """Give one coordinate of all records, before and after."""
+        embedding = self.original.embedding
+        j = next(j for j, place in enumerate(self.places) if coordinate < place.stop)
+        published = embedding.columns[j].embed(self.published.keys[j])
+        return self.before[:, coordinate], published[:, coordinate - self.places[j].start]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give all records, some thousand at a time."""
+        weights = self.original.weights
+        for start in range(0, self.rows, CHUNK):
+            rows = slice(start, start + CHUNK)
+            yield Chunk(
+                self.before[rows],
+                self._published(rows),
+                self.masked.averages[rows],
+                None if weights is None else weights[rows],
+            )
+
+    def some(self, rows: Order) -> tuple[Matrix, Matrix]:
+        """Give some records, before and after, in coordinates."""
+        return self.before[rows], self._published(rows)
+
+    def _published(self, rows: Order | slice) -> Matrix:
+        keys = [column[rows] for column in self.published.keys]
+        return self.original.embedding.embed(keys)
+
+    def on_line(self, coordinate: int) -> tuple[Matrix, Matrix]:
+        """Give the coordinates of a column with a number line, without missing values."""
+        j = next(j for j, place in enumerate(self.places) if place.start == coordinate)
+        before, after = self.column(coordinate)
+        missing, blank = (is_missing(table.keys[j]) for table in (self.original, self.published))
+        return (
+            before[~missing] if missing.any() else before,
+            after[~blank] if blank.any() else after,
         )
 
-    @cached_property
-    def columns_on_lines(self) -> tuple[tuple[Matrix, Matrix], ...]:
-        """The values of each such column before and after, in coordinates, without missing ones."""
-        columns = []
-        for j, attribute in enumerate(self.original.attributes):
-            if attribute.has_line:
-                place = self.original.embedding.places[j].start
-                before, after = self.original.keys[j], self.masked.published.keys[j]
-                columns.append(
-                    (
-                        self.before[~is_missing(before), place],
-                        self.after[~is_missing(after), place],
-                    )
-                )
-        return tuple(columns)
+    def numbers(self, column: int) -> tuple[Matrix, Matrix]:
+        """Give a key column with a number line, before and after, in its own unit."""
+        attribute = self.original.attributes[column]
+        before, after = (
+            attribute.numbers(table.keys[column]) for table in (self.original, self.published)
+        )
+        assert before is not None
+        assert after is not None
+        return before[~np.isnan(before)], after[~np.isnan(after)]
 
-    @property
-    def averages(self) -> Matrix:
-        """The records as they would be published without rounding."""
-        return self.masked.averages
+    def linkage(self) -> Linkage:
+        """Link published records to originals by their distances."""
+        return distance_linkage(self.before, self.after)
 
-    @property
-    def classes(self) -> Labels:
-        """Number of each record's combination of published key values."""
-        return self.released.classes
+    def linked_known(self) -> float:
+        """Link originals to published records by all columns that are counted into k."""
+        published = self.published
+        exact = [each.values for each in published.strata]
+        exact += [codes.values for codes in published.other.values()]
+        if not exact:
+            return float(chances_of_known(self.before, self.after).sum())
+        cells = combinations(exact)
+        order = np.argsort(cells, kind="stable")
+        cuts = np.cumsum(np.bincount(cells))[:-1]
+        return sum(
+            float(chances_of_known(*self.some(rows)).sum()) for rows in np.split(order, cuts)
+        )
 
-    @property
-    def sizes(self) -> NDArray[Any]:
-        """Number of records of each such combination."""
-        return self.released.sizes
+    def neighbour_bound(self, k: int) -> float:
+        """Bound the SSE of any partition from below; groups stay within strata."""
+        blocks = self.original.blocks
+        x = stretched(self.before, self.original.embedding.one_label, k)
+        if blocks is None:
+            return neighbour_bound(x, k)
+        return sum(
+            neighbour_bound(x[np.flatnonzero(blocks == block)], k)
+            for block in range(int(blocks.max()) + 1)
+        )

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from algorithms.attributes import WithMissing
-from algorithms.comparison import Comparison, Released
+from algorithms.comparison import Files, PublishedFiles
 from algorithms.errors import ContractError
 from algorithms.history import History
 from algorithms.measure import Certified, Estimate, Omitted, figure
 from algorithms.measures import MEASURES
+from algorithms.types import Watch
 from algorithms.utility.il import column_losses
 from algorithms.utility.labels import label_errors, margin_changes
 from algorithms.utility.moments import mean_changes, quantile_changes, variance_ratios
@@ -102,20 +103,23 @@ class Evaluation:
 
 
 def evaluate(
-    files: Comparison,
+    files: Files,
     names: Collection[str] | None = None,
     options: Mapping[str, Any] | None = None,
+    watch: Watch | None = None,
 ) -> Evaluation:
     """Measure a masked file.
 
     Parameters
     ----------
-    files : Comparison
+    files : Files
         Records before and after.
     names : collection of str, optional
         Measures to compute; by default all that apply.
     options : mapping, optional
         Options of measures, by name; each measure receives the options that it takes.
+    watch : callable, optional
+        Called after each measure with the number of measures and the share of all that are done.
 
     Raises
     ------
@@ -134,9 +138,9 @@ def evaluate(
         raise ContractError(f"every option must belong to a measure; unknown: {', '.join(unknown)}")
     measures: dict[str, float] = {}
     notes: dict[str, str] = {}
-    for name, measure in MEASURES.items():
-        if names is not None and name not in names:
-            continue
+    chosen = [name for name in MEASURES if names is None or name in names]
+    for done, name in enumerate(chosen, start=1):
+        measure = MEASURES[name]
         own = {
             option: value for option, value in (options or {}).items() if option in measure.options
         }
@@ -148,10 +152,12 @@ def evaluate(
             notes[name] = value.note
         elif value is not None:
             measures[name] = value
+        if watch is not None:
+            watch(done, done / len(chosen))
     sizes, counts = np.unique(files.sizes, return_counts=True)
     return Evaluation(
         measures=measures,
-        records=len(files.original),
+        records=files.rows,
         groups=files.sizes.size,
         sizes=dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
         notes=notes,
@@ -164,7 +170,7 @@ def _editions(history: History | None) -> tuple[str, ...] | None:
     return None if history is None else tuple(past.edition for past in history.past)
 
 
-def evaluate_released(files: Released) -> dict[str, float]:
+def evaluate_released(files: PublishedFiles) -> dict[str, float]:
     """Compute the measures that need no original, as anyone who has the published file can.
 
     Examples
@@ -177,7 +183,7 @@ def evaluate_released(files: Released) -> dict[str, float]:
     return {name: value for name, value in values.items() if isinstance(value, float)}
 
 
-def _columns(files: Comparison) -> list[dict[str, float]]:
+def _columns(files: Files) -> list[dict[str, float]]:
     """Describe the changes of each key column, by its kind."""
     means, ratios, quantiles = mean_changes(files), variance_ratios(files), quantile_changes(files)
     losses, errors, changes = column_losses(files), label_errors(files), margin_changes(files)

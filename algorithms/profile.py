@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 
 from algorithms.attributes import is_missing
-from algorithms.comparison import Comparison
-from algorithms.risk.dld import distance_linkage
+from algorithms.comparison import Files
 from algorithms.risk.known import Exposure, exposures
+from algorithms.search.linkage import distance_linkage
 from algorithms.types import Labels, Matrix
-from algorithms.utility.structure import correlations
+from algorithms.utility.structure import correlations, covariances
 
 MOST_BLOCKS, FEWEST_BLOCKS = 100, 5
 GRID = 160
@@ -166,7 +166,7 @@ class Profile:
     strata: StrataProfile | None = None
 
 
-def profile(files: Comparison) -> Profile:
+def profile(files: Files) -> Profile:
     """Summarise a table before and after masking so that pictures reveal no record.
 
     The k - 1 smallest and the k - 1 largest values of each column are left out. The sorted rest is
@@ -175,7 +175,7 @@ def profile(files: Comparison) -> Profile:
 
     Parameters
     ----------
-    files : Comparison
+    files : Files
         Records before and after.
 
     Examples
@@ -186,35 +186,35 @@ def profile(files: Comparison) -> Profile:
     array([13.5, 23.5, 33.5, 44. , 54.5, 64.5, 74.5, 85. ])
     """
     rows, note = _sample(files)
-    before, after = files.before[rows], files.after[rows]
-    attributes, places = files.original.attributes, files.original.embedding.places
-    lines = _on_number_lines(files)
-    coordinates = [places[j].start for j in lines]
+    before, after = files.some(rows)
+    attributes = files.original.attributes
+    correlations_before, correlations_after = map(correlations, covariances(files))
     return Profile(
         k=files.k,
         columns=tuple(
-            _column(attributes[j].name, original, published, files.k)
-            for j, (original, published) in lines.items()
+            _column(attribute.name, *files.numbers(j), files.k)
+            for j, attribute in enumerate(attributes)
+            if attribute.has_line
         ),
-        correlations_before=correlations(files.before[:, coordinates]),
-        correlations_after=correlations(files.after[:, coordinates]),
+        correlations_before=correlations_before,
+        correlations_after=correlations_after,
         linkage=tuple(
             _linkage(attribute.name, place, before, after)
-            for attribute, place in zip(attributes, places, strict=True)
+            for attribute, place in zip(attributes, files.places, strict=True)
         ),
         linkage_all=distance_linkage(before, after).expected,
         linkage_note=note,
         labels=tuple(
             _labels(files, j) for j, attribute in enumerate(attributes) if not attribute.has_line
         ),
-        exposures=exposures(files.masked.published, files.k),
+        exposures=exposures(files.released),
         strata=_strata(files),
     )
 
 
-def _labels(files: Comparison, j: int) -> LabelProfile:
+def _labels(files: Files, j: int) -> LabelProfile:
     attribute, k = files.original.attributes[j], files.k
-    before, after = files.original.keys[j], files.masked.published.keys[j]
+    before, after = files.original.keys[j], files.published.keys[j]
     codes = np.unique(np.concatenate([before, after]))
     totals, published = (
         np.bincount(np.searchsorted(codes, column), minlength=codes.size)
@@ -237,35 +237,30 @@ def _labels(files: Comparison, j: int) -> LabelProfile:
     )
 
 
-def _strata(files: Comparison) -> StrataProfile | None:
+def _strata(files: Files) -> StrataProfile | None:
     blocks = files.original.blocks
     if blocks is None:
         return None
     sizes = np.bincount(blocks)
-    squares = ((files.before - files.after) ** 2).sum(axis=1)
-    spread = ((files.before - files.original.embedding.centre) ** 2).sum(axis=1).mean()
+    centre = files.original.embedding.centre
+    squares, spread = np.empty(files.rows), 0.0
+    start = 0
+    for chunk in files.chunks():
+        end = start + len(chunk.before)
+        squares[start:end] = ((chunk.before - chunk.after) ** 2).sum(axis=1)
+        spread += float(((chunk.before - centre) ** 2).sum())
+        start = end
     losses = np.bincount(blocks, weights=squares) / sizes
-    quantiles = np.quantile(100.0 * losses / (spread or 1.0), [0.0, 0.5, 1.0])
-    withheld = 0 if files.masked.withheld is None else len(files.masked.withheld)
+    quantiles = np.quantile(100.0 * losses / (spread / files.rows or 1.0), [0.0, 0.5, 1.0])
+    withheld = 0 if files.withheld is None else len(files.withheld)
     return StrataProfile(
         count=sizes.size,
         smallest=int(sizes.min()),
         largest=int(sizes.max()),
         il=tuple(map(float, quantiles)),
         withheld=withheld,
-        merged=files.masked.merged,
+        merged=files.merged,
     )
-
-
-def _on_number_lines(files: Comparison) -> dict[int, tuple[Matrix, Matrix]]:
-    """Select the columns that have a number line, by position, before and after."""
-    columns = {}
-    for j, attribute in enumerate(files.original.attributes):
-        before = attribute.numbers(files.original.keys[j])
-        after = attribute.numbers(files.masked.published.keys[j])
-        if before is not None and after is not None:
-            columns[j] = before[~np.isnan(before)], after[~np.isnan(after)]
-    return columns
 
 
 def _column(name: str, original: Matrix, published: Matrix, k: int) -> ColumnProfile:
@@ -365,9 +360,9 @@ def _linkage(name: str, place: slice, before: Matrix, after: Matrix) -> ColumnLi
     )
 
 
-def _sample(files: Comparison) -> tuple[Labels, str]:
+def _sample(files: Files) -> tuple[Labels, str]:
     """Select all records, or whole classes drawn at random."""
-    n = len(files.original)
+    n = files.rows
     if n <= MOST_LINKED:
         return np.arange(n), ""
     drawn = np.random.default_rng(LINKAGE_SEED).permutation(files.sizes.size)

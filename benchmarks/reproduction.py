@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from algorithms.cutting import cut_whole
-from algorithms.risk.dld import distance_linkage
+from algorithms.search.linkage import distance_linkage
 from tests.reference.printed import (
     VARIABLE,
     along_path,

@@ -1,10 +1,10 @@
 """Sizes of the classes of records that share all published values that are counted into k."""
 
-from algorithms.comparison import Released
+from algorithms.comparison import PublishedFiles
 from algorithms.measure import Measure
 
 
-def _below(files: Released) -> float:
+def _below(files: PublishedFiles) -> float:
     return float((files.sizes < files.k).sum())
 
 

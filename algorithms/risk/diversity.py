@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from algorithms.comparison import Released
+from algorithms.comparison import PublishedFiles
 from algorithms.jit import kernel
 from algorithms.measure import Measure
 from algorithms.table import Codes, combinations
@@ -81,17 +81,21 @@ def farthest_class(values: Integers, ends: Labels, overall: Matrix, sums: Matrix
 def _worst(
     measure: Callable[[Codes, Labels], float | None],
     choose: Callable[[list[float]], float],
-    files: Released,
+    files: PublishedFiles,
 ) -> float | None:
     """Take the worst value of all confidential columns; None if the measure applies to none.
 
     Muted records show no value, so that they are left out.
     """
-    shown = np.flatnonzero(~files.table.silent)
-    if not shown.size:
-        return None
-    classes = combinations([files.classes[shown]])
-    values = [measure(codes.take(shown), classes) for codes in files.table.confidential.values()]
+    columns = (files.confidential(name) for name in files.confidential_names)
+    classes = files.classes
+    if files.silent is not None:
+        shown = np.flatnonzero(~files.silent)
+        if not shown.size:
+            return None
+        classes = combinations([classes[shown]])
+        columns = (codes.take(shown) for codes in columns)
+    values = [measure(codes, classes) for codes in columns]
     known = [value for value in values if value is not None]
     return choose(known) if known else None
 

@@ -3,53 +3,91 @@
 Labels, codes and missing values are close only if they are equal.
 """
 
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.comparison import Comparison
+from algorithms.comparison import Files
 from algorithms.measure import Measure
-from algorithms.types import Mask
-
-_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+from algorithms.types import Integers, Mask, Matrix
 
 NEAR = 0.05
 """Half the width of an interval: in standard deviations, or as a share of all ranks."""
 
 
-def near_values(files: Comparison) -> Mask:
+@dataclass(frozen=True)
+class Near:
+    """How many values are near their originals, in per cent.
+
+    Attributes
+    ----------
+    records : float
+        Share of records whose values are all near.
+    values : float
+        Share of values that are near.
+    """
+
+    records: float
+    values: float
+
+
+Rule = Callable[[Matrix, Matrix], Mask]
+"""Marks the values of a number line, given before and after, that are near their originals."""
+
+
+def near_values(before: Matrix, after: Matrix) -> Mask:
     """Mark the values within 0.05 standard deviations of their originals.
 
     The standard deviation is that of the published column, because an attacker knows it.
     """
-    deviation = files.after.std(axis=0, ddof=1) if len(files.after) > 1 else np.zeros(1)
-    near: Mask = np.abs(files.before - files.after) <= NEAR * deviation
-    return _by_column(files, near)
+    deviation = float(after.std(ddof=1)) if after.size > 1 else 0.0
+    near: Mask = np.abs(before - after) <= NEAR * deviation
+    return near
 
 
-def near_ranks(files: Comparison) -> Mask:
+def near_ranks(before: Matrix, after: Matrix) -> Mask:
     """Mark the values that at most 5 % of all records separate from their originals."""
-    near = np.empty(files.before.shape, dtype=bool)
-    for j in files.lines:
-        values = np.sort(files.before[:, j])
-        below, upto = (np.searchsorted(values, files.after[:, j], side) for side in _SIDES)
-        own_below, own_upto = (np.searchsorted(values, files.before[:, j], side) for side in _SIDES)
-        # records strictly between the two values, in either order
-        between = np.maximum(np.maximum(below - own_upto, own_below - upto), 0)
-        near[:, j] = between <= NEAR * len(values)
-    return _by_column(files, near)
+    values = np.sort(before)
+    own_below, own_upto = _ranks(values, before)
+    below, upto = _ranks(values, after)
+    # records strictly between the two values, in either order
+    between = np.maximum(np.maximum(below - own_upto, own_below - upto), 0)
+    near: Mask = between <= NEAR * len(values)
+    return near
 
 
-def _by_column(files: Comparison, near: Mask) -> Mask:
-    """Reduce coordinates to key columns; off the number lines, near values are equal values."""
-    same = files.before == files.after
-    same[:, files.lines] = near[:, files.lines]
-    places = files.original.embedding.places
-    return np.column_stack([same[:, place].all(axis=1) for place in places])
+def _ranks(values: Matrix, asked: Matrix) -> tuple[Integers, Integers]:
+    """Count the sorted values that are smaller than each asked one, and those that are not larger.
+
+    Questions are asked in ascending order, which is many times as fast as any other order.
+    """
+    order = np.argsort(asked)
+    questions = asked[order]
+    below, upto = np.empty_like(order), np.empty_like(order)
+    below[order] = np.searchsorted(values, questions, "left")
+    upto[order] = np.searchsorted(values, questions, "right")
+    return below, upto
 
 
-def _share(near: Mask, of_records: bool) -> float:
-    return float(100.0 * (near.all(axis=1) if of_records else near).mean())
+def near(files: Files, rule: Rule) -> Near:
+    """Count the values that are near their originals by a rule, column by column, only once."""
+    return files.once(_counted, rule)
+
+
+def _counted(files: Files, rule: Rule) -> Near:
+    every, values = np.ones(files.rows, dtype=bool), 0
+    for place in files.places:
+        column = np.ones(files.rows, dtype=bool)
+        for coordinate in range(place.start, place.stop):
+            before, after = files.column(coordinate)
+            column &= rule(before, after) if coordinate in files.lines else before == after
+        every &= column
+        values += int(column.sum())
+    return Near(
+        records=100.0 * float(every.mean()),
+        values=100.0 * values / (files.rows * len(files.places)),
+    )
 
 
 MEASURES = (
@@ -64,7 +102,7 @@ MEASURES = (
             "originals; the standard deviation is that of the published column."
         ),
         paper="TM08",
-        run=lambda files: _share(near_values(files), of_records=True),
+        run=lambda files: near(files, near_values).records,
         most=100.0,
     ),
     Measure(
@@ -78,7 +116,7 @@ MEASURES = (
             "standard deviation is that of the published column."
         ),
         paper="TM08",
-        run=lambda files: _share(near_values(files), of_records=False),
+        run=lambda files: near(files, near_values).values,
         most=100.0,
     ),
     Measure(
@@ -92,7 +130,7 @@ MEASURES = (
             "original."
         ),
         paper="TM08",
-        run=lambda files: _share(near_ranks(files), of_records=True),
+        run=lambda files: near(files, near_ranks).records,
         most=100.0,
     ),
     Measure(
@@ -103,7 +141,7 @@ MEASURES = (
         better="lower",
         definition="Share of values that at most 5 % of all records separate from their originals.",
         paper="TM08",
-        run=lambda files: _share(near_ranks(files), of_records=False),
+        run=lambda files: near(files, near_ranks).values,
         most=100.0,
     ),
 )

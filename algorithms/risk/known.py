@@ -1,18 +1,14 @@
 """Attackers who know all columns that are counted into k, and more."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.comparison import Comparison, Released
+from algorithms.comparison import Files, PublishedFiles
 from algorithms.measure import Measure
-from algorithms.risk.dld import squared_distances
 from algorithms.table import Table, combinations
-from algorithms.types import Labels, Matrix, units_per_group
-
-CANDIDATES = 16
-"""Nearest published groups that are compared exactly; more of them rarely tie."""
+from algorithms.types import Labels, units_per_group
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class Exposure:
     below: int
 
 
-def exposures(table: Table, k: int) -> tuple[Exposure, ...]:
+def exposures(files: PublishedFiles) -> tuple[Exposure, ...]:
     """Count records that stand out if an attacker also knows confidential columns.
 
     Returns
@@ -42,19 +38,25 @@ def exposures(table: Table, k: int) -> tuple[Exposure, ...]:
     tuple of Exposure
         Without them, with each of them, and with all of them if there are several.
     """
-    names = list(table.confidential)
+    return tuple(files.once(exposure, columns) for columns in _sets(files.confidential_names))
+
+
+def _sets(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Give no column, each column, and all columns if there are several."""
     sets: list[tuple[str, ...]] = [(), *((name,) for name in names)]
-    sets += [tuple(names)] if len(names) > 1 else []
-    return tuple(exposure(table, columns, k) for columns in sets)
+    return [*sets, tuple(names)] if len(names) > 1 else sets
 
 
-def exposure(table: Table, columns: tuple[str, ...], k: int) -> Exposure:
+def exposure(files: PublishedFiles, columns: tuple[str, ...]) -> Exposure:
     """Count records that stand out by the columns counted into k and some confidential ones.
 
     Muted records show no confidential value by which they could.
     """
-    codes = [table.confidential[name].values for name in columns]
-    classes = combinations([table.classes, *codes])[~table.silent] if codes else table.classes
+    classes, k = files.classes, files.k
+    for name in columns:
+        classes = combinations([classes, files.confidential(name).values])
+    if columns and files.silent is not None:
+        classes = classes[~files.silent]
     sizes = np.bincount(classes)
     return Exposure(columns, int((sizes == 1).sum()), int(sizes[sizes < k].sum()))
 
@@ -70,11 +72,8 @@ def unchanged_exposures(table: Table, k: int) -> tuple[Exposure, ...]:
     """
     shared = {each.name: each.values for each in table.strata}
     shared |= {name: codes.values for name, codes in table.other.items()}
-    names = list(table.confidential)
-    sets: list[tuple[str, ...]] = [(), *((name,) for name in names)]
-    sets += [tuple(names)] if len(names) > 1 else []
     found = []
-    for added in sets:
+    for added in _sets(tuple(table.confidential)):
         columns = {**shared, **{name: table.confidential[name].values for name in added}}
         if columns:
             sizes = np.bincount(combinations(list(columns.values())))
@@ -83,107 +82,71 @@ def unchanged_exposures(table: Table, k: int) -> tuple[Exposure, ...]:
     return tuple(found)
 
 
-def linked_by_known(files: Comparison) -> float:
-    """Measure how many records an attacker links who knows all columns that are counted into k.
-
-    For each original record, the attacker looks among the published records with the same strata,
-    other columns and missing-value pattern that stays apart, takes those nearest by the key
-    columns, and picks one of them at random.
-
-    Returns
-    -------
-    float
-        Expected share of records that are linked to their own published record, in per cent.
-    """
-    published = files.masked.published
-    exact = [*(each.values for each in published.strata)]
-    exact += [codes.values for codes in published.other.values()]
-    cells = combinations(exact) if exact else np.zeros(len(published), dtype=np.int64)
-    order = np.argsort(cells, kind="stable")
-    shares = np.zeros(len(published))
-    for rows in np.split(order, np.cumsum(np.bincount(cells))[:-1]):
-        shares[rows] = _linked(files.before[rows], files.after[rows])
-    return float(100.0 * shares.mean())
+def linked_by_known(files: Files) -> float:
+    """Give the share of records that are linked by all columns counted into k, in per cent."""
+    return 100.0 * files.linked_known() / files.rows
 
 
-def _linked(original: Matrix, published: Matrix) -> Matrix:
-    """Give the chance that each original is linked to its own record."""
-    # imported late: reading a spec must not wait for scipy
-    from scipy.spatial import cKDTree
-
-    points, of_record, counts = np.unique(
-        published, axis=0, return_inverse=True, return_counts=True
-    )
-    own = squared_distances(original, published)
-    count = min(CANDIDATES, len(points))
-    _, near = cKDTree(points).query(original, k=np.arange(1, count + 1))
-    squares = np.stack([squared_distances(original, points[column]) for column in near.T], axis=1)
-    nearest = np.minimum(squares.min(axis=1), own)
-    is_nearest = squares == nearest[:, np.newaxis]
-    ties = (counts[near] * is_nearest).sum(axis=1)
-    # the own point is one of the nearest, even where the tree left it out among many ties
-    ties = np.maximum(ties, counts[of_record.reshape(-1)])
-    chances: Matrix = np.where(own == nearest, 1.0 / ties, 0.0)
-    return chances
-
-
-def smallest_number_of_units(files: Comparison) -> float | None:
+def smallest_number_of_units(files: Files) -> float | None:
     """Count the units of the published combination that has the fewest; None without units."""
     units = files.original.units
     return None if units is None else float(units_per_group(files.classes, units).min())
 
 
-def one_value(files: Released) -> float | None:
+def one_value(files: PublishedFiles) -> float | None:
     """Give the share of records whose class has one value of a confidential column, in per cent.
 
     Muted records show no value, so that they neither share one nor keep others from sharing one.
     """
-    shown = ~files.table.silent
+    silent = files.silent
     counts = [
-        _alike(files.classes[shown], codes.values[shown])
-        for codes in files.table.confidential.values()
+        _alike(files.classes, files.confidential(name).values)
+        if silent is None
+        else _alike(files.classes[~silent], files.confidential(name).values[~silent])
+        for name in files.confidential_names
     ]
-    return 100.0 * (max(counts) / len(shown)) if counts else None
+    return 100.0 * (max(counts) / files.rows) if counts else None
 
 
 def _alike(classes: Labels, codes: Labels) -> int:
-    pairs = np.unique(np.column_stack([classes, codes]), axis=0)
-    values = np.bincount(pairs[:, 0])
-    return int((values[classes] == 1).sum())
+    """Count the records of classes in which all records have one value."""
+    if not classes.size:
+        return 0
+    lowest = np.full(int(classes.max()) + 1, np.iinfo(np.int64).max)
+    highest = np.full(lowest.size, -1)
+    np.minimum.at(lowest, classes, codes)
+    np.maximum.at(highest, classes, codes)
+    return int(np.bincount(classes)[lowest == highest].sum())
 
 
-def _with_one(files: Released) -> Iterator[Exposure]:
-    for name in files.table.confidential:
-        yield files.once(_exposure, (name,))
+def _with_one(files: PublishedFiles) -> Iterator[Exposure]:
+    for name in files.confidential_names:
+        yield files.once(exposure, (name,))
 
 
-def _with_all(files: Released) -> Exposure | None:
-    names = tuple(files.table.confidential)
-    return files.once(_exposure, names) if names else None
+def _with_all(files: PublishedFiles) -> Exposure | None:
+    names = tuple(files.confidential_names)
+    return files.once(exposure, names) if names else None
 
 
-def _exposure(files: Released, columns: tuple[str, ...]) -> Exposure:
-    return exposure(files.table, columns, files.k)
-
-
-def _unique_with_one(files: Released) -> float | None:
+def _unique_with_one(files: PublishedFiles) -> float | None:
     found = [each.unique for each in _with_one(files)]
-    return 100.0 * max(found) / len(files.table) if found else None
+    return 100.0 * max(found) / files.rows if found else None
 
 
-def _below_with_one(files: Released) -> float | None:
+def _below_with_one(files: PublishedFiles) -> float | None:
     found = [each.below for each in _with_one(files)]
-    return 100.0 * max(found) / len(files.table) if found else None
+    return 100.0 * max(found) / files.rows if found else None
 
 
-def _unique_with_all(files: Released) -> float | None:
+def _unique_with_all(files: PublishedFiles) -> float | None:
     found = _with_all(files)
-    return None if found is None else 100.0 * found.unique / len(files.table)
+    return None if found is None else 100.0 * found.unique / files.rows
 
 
-def _below_with_all(files: Released) -> float | None:
+def _below_with_all(files: PublishedFiles) -> float | None:
     found = _with_all(files)
-    return None if found is None else 100.0 * found.below / len(files.table)
+    return None if found is None else 100.0 * found.below / files.rows
 
 
 MEASURES = (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms.comparison import Comparison
+from algorithms.comparison import Files
 from algorithms.measure import Estimate, Measure
 from algorithms.types import Labels, Matrix
 
@@ -46,11 +46,10 @@ def reidentified(original: Matrix, published: Matrix, classes: Labels) -> float:
     return float(100.0 * (right / sizes[classes[rows]]).mean())
 
 
-def best_linkage(files: Comparison) -> float | Estimate:
+def best_linkage(files: Files) -> float | Estimate:
     """Measure all records, or estimate from several samples of whole classes."""
-    n = len(files.before)
-    if n <= MOST_ASSIGNED:
-        return reidentified(files.before, files.after, files.classes)
+    if files.rows <= MOST_ASSIGNED:
+        return reidentified(*files.some(np.arange(files.rows)), files.classes)
     rng = np.random.default_rng(SAMPLE_SEED)
     by_class = np.argsort(files.classes, kind="stable")
     ends = np.cumsum(files.sizes)
@@ -62,7 +61,7 @@ def best_linkage(files: Comparison) -> float | Estimate:
             [by_class[ends[c] - files.sizes[c] : ends[c]] for c in chosen[:upto]]
         )[:MOST_ASSIGNED]
         _, classes = np.unique(files.classes[rows], return_inverse=True)
-        shares.append(reidentified(files.before[rows], files.after[rows], classes))
+        shares.append(reidentified(*files.some(rows), classes))
     error = 1.96 * float(np.std(shares, ddof=1)) / np.sqrt(SAMPLES)
     return Estimate(
         float(np.mean(shares)),

@@ -6,8 +6,8 @@ import numpy as np
 from annotated_types import Ge
 
 from algorithms.bounds.column_generation import LARGEST_TABLE, group_bound
-from algorithms.bounds.distances import neighbour_bound, stretched, weighted_bound
-from algorithms.comparison import Comparison
+from algorithms.bounds.distances import stretched, weighted_bound
+from algorithms.comparison import Comparison, Files
 from algorithms.measure import Certified, Measure, Omitted
 from algorithms.types import Matrix, Order
 from algorithms.utility.il import loss, withheld_loss
@@ -21,7 +21,7 @@ Seconds = Annotated[float, Ge(0)]
 
 
 def least_loss(
-    files: Comparison, *, bound_rounds: Rounds = 0, certify_seconds: Seconds = 0.0
+    files: Files, *, bound_rounds: Rounds = 0, certify_seconds: Seconds = 0.0
 ) -> float | Certified | Omitted | None:
     """Compute a lower bound of IL over all partitions into groups of at least k, in per cent.
 
@@ -30,7 +30,7 @@ def least_loss(
 
     Parameters
     ----------
-    files : Comparison
+    files : Files
         Records before and after.
     bound_rounds : int
         Rounds spent on a stronger bound; 0 for the plain one.
@@ -42,9 +42,21 @@ def least_loss(
         return None
     if files.original.weights is not None:
         return Omitted("no lower bound is proven for records with weights")
-    bound, proof = files.once(_bound, bound_rounds, certify_seconds)
+    if not bound_rounds and not certify_seconds:
+        bound, proof = files.once(_plain_bound), ""
+    elif isinstance(files, Comparison):
+        bound, proof = files.once(_bound, bound_rounds, certify_seconds)
+    else:
+        bound, proof = (
+            files.once(_plain_bound),
+            ("by nearest neighbours; stronger bounds need all records in memory"),
+        )
     least = 100.0 * (bound + withheld_loss(files)) / sst
     return Certified(least, proof) if proof else least
+
+
+def _plain_bound(files: Files) -> float:
+    return files.neighbour_bound(files.k)
 
 
 def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
@@ -73,7 +85,7 @@ def _block_bound(
         classes = np.unique(classes[rows], return_inverse=True)[1]
     if seconds and not rounds:
         rounds = CERTIFY_ROUNDS
-    bound = weighted_bound(x, k, rounds=rounds) if rounds else neighbour_bound(x, k)
+    bound = weighted_bound(x, k, rounds=rounds)
     if not seconds:
         return bound, ""
     if len(x) > LARGEST_TABLE:
@@ -90,7 +102,7 @@ def _block_bound(
 
 
 def loss_over_bound(
-    files: Comparison, *, bound_rounds: Rounds = 0, certify_seconds: Seconds = 0.0
+    files: Files, *, bound_rounds: Rounds = 0, certify_seconds: Seconds = 0.0
 ) -> float | None:
     """Divide IL by its lower bound."""
     least = least_loss(files, bound_rounds=bound_rounds, certify_seconds=certify_seconds)

@@ -1,8 +1,11 @@
 """IL, information loss, and IL1s."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
-from algorithms.comparison import Comparison
+from algorithms.comparison import Files
 from algorithms.measure import Measure
 from algorithms.types import Matrix
 
@@ -12,26 +15,13 @@ def sum_of_squares(x: Matrix, weights: Matrix | None = None) -> float:
     return float((x**2).sum() if weights is None else (weights * (x**2).sum(axis=1)).sum())
 
 
-def information_loss(
-    original: Matrix,
-    published: Matrix,
-    centre: Matrix | None = None,
-    weights: Matrix | None = None,
-    withheld: float = 0.0,
-) -> tuple[float, float, float]:
+def information_loss(original: Matrix, published: Matrix) -> tuple[float, float, float]:
     """Measure the share of the variance that was lost.
 
     Parameters
     ----------
     original, published : Matrix of shape (n, d)
-        The same records before and after, both on the scale of the original.
-    centre : Matrix of shape (d,), optional
-        The mean of the original; by default zero.
-    weights : Matrix of shape (n,), optional
-        Weight of each record.
-    withheld : float
-        Squared distances of records that are not published from the mean, which is all that is
-        known of them.
+        The same records before and after, both on the scale of the original, whose mean is zero.
 
     Returns
     -------
@@ -48,86 +38,100 @@ def information_loss(
     >>> information_loss(np.array([[-1.0], [1.0]]), np.array([[0.0], [0.0]]))
     (100.0, 2.0, 2.0)
     """
-    sse = sum_of_squares(original - published, weights) + withheld
-    deviations = original if centre is None else original - centre
-    sst = sum_of_squares(deviations, weights) + withheld
+    sse, sst = sum_of_squares(original - published), sum_of_squares(original)
+    return _share(sse, sst), sse, sst
+
+
+def _share(sse: float, sst: float) -> float:
     if sst == 0.0:
-        return (0.0 if sse == 0.0 else float("inf")), sse, sst
-    return 100.0 * sse / sst, sse, sst
+        return 0.0 if sse == 0.0 else float("inf")
+    return 100.0 * sse / sst
 
 
-def rounding_loss(files: Comparison) -> float:
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """Sums over all records that are published, for each coordinate.
+
+    Attributes
+    ----------
+    sse : Matrix of shape (d,)
+        Squared differences between original and published values.
+    unrounded : Matrix of shape (d,)
+        Squared differences between original values and averages with all digits.
+    sst : Matrix of shape (d,)
+        Squared differences between original values and their mean.
+    absolute : Matrix of shape (d,)
+        Absolute differences between original and published values, without weights.
+    """
+
+    sse: Matrix
+    unrounded: Matrix
+    sst: Matrix
+    absolute: Matrix
+
+
+def losses(files: Files) -> Losses:
+    """Add up what each coordinate loses, computed once."""
+    return files.once(_added_up)
+
+
+def _added_up(files: Files) -> Losses:
+    sums = []
+    for chunk in files.chunks():
+        change = chunk.before - chunk.after
+        squares = [
+            each**2 for each in (change, chunk.before - chunk.averages, chunk.before - files.centre)
+        ]
+        if chunk.weights is None:
+            own = [each.sum(axis=0) for each in squares]
+        else:
+            own = [(chunk.weights[:, np.newaxis] * each).sum(axis=0) for each in squares]
+        sums.append([*own, np.abs(change).sum(axis=0)])
+    return Losses(*np.array(sums).sum(axis=0))
+
+
+def loss(files: Files) -> tuple[float, float, float]:
+    """Give IL, SSE and SST of a masked file, with withheld records."""
+    sums, withheld = losses(files), withheld_loss(files)
+    sse, sst = float(sums.sse.sum()) + withheld, float(sums.sst.sum()) + withheld
+    return _share(sse, sst), sse, sst
+
+
+def rounding_loss(files: Files) -> float:
     """Measure the part of IL that is due to rounding the averages."""
-    unrounded, _, _ = _compared(files, files.averages)
-    return loss(files)[0] - unrounded
+    il, _, sst = loss(files)
+    return il - _share(float(losses(files).unrounded.sum()) + withheld_loss(files), sst)
 
 
-def loss(files: Comparison) -> tuple[float, float, float]:
-    """Give IL, SSE and SST of a masked file, computed once."""
-    return files.once(_measured)
-
-
-def withheld_loss(files: Comparison) -> float:
+def withheld_loss(files: Files) -> float:
     """Add up the squared distances of withheld records from the mean."""
-    withheld = files.masked.withheld
+    withheld = files.withheld
     if withheld is None:
         return 0.0
-    return sum_of_squares(withheld.embedding.x - _centre(files), withheld.weights)
+    return sum_of_squares(withheld.embedding.x - files.centre, withheld.weights)
 
 
-def _measured(files: Comparison) -> tuple[float, float, float]:
-    return _compared(files, files.after)
-
-
-def _compared(files: Comparison, published: Matrix) -> tuple[float, float, float]:
-    return information_loss(
-        files.before, published, _centre(files), files.original.weights, withheld_loss(files)
-    )
-
-
-def _centre(files: Comparison) -> Matrix:
-    """Give the mean of all records, withheld ones included."""
-    weights, withheld = files.original.weights, files.masked.withheld
-    if weights is None:
-        return files.original.embedding.centre
-    x = files.before
-    if withheld is not None and withheld.weights is not None:
-        x = np.concatenate([x, withheld.embedding.x])
-        weights = np.concatenate([weights, withheld.weights])
-    centre: Matrix = (weights[:, np.newaxis] * x).sum(axis=0) / weights.sum()
-    return centre
-
-
-def column_losses(files: Comparison) -> list[float]:
+def column_losses(files: Files) -> list[float]:
     """Give the IL of each key column, in per cent; 0 for a column that does not vary."""
-    losses = []
-    for place in files.original.embedding.places:
-        il, _, sst = information_loss(
-            files.before[:, place],
-            files.after[:, place],
-            _centre(files)[place],
-            files.original.weights,
-        )
-        losses.append(il if sst else 0.0)
-    return losses
+    sums = losses(files)
+    pairs = [(float(sums.sse[each].sum()), float(sums.sst[each].sum())) for each in files.places]
+    return [_share(sse, sst) if sst else 0.0 for sse, sst in pairs]
 
 
-def mean_difference(files: Comparison) -> float | None:
+def mean_difference(files: Files) -> float | None:
     """Average the absolute differences of values on number lines; None if there is no line."""
     if not files.lines.size:
         return None
-    if files.lines.size == files.before.shape[1]:
-        return float(np.abs(files.before - files.after).mean() / np.sqrt(2.0))
-    changes = files.before[:, files.lines] - files.after[:, files.lines]
-    return float(np.abs(changes).mean() / np.sqrt(2.0))
+    total = float(losses(files).absolute[files.lines].sum())
+    return total / (files.rows * files.lines.size) / math.sqrt(2.0)
 
 
-def loss_over_fresh(files: Comparison) -> float | None:
+def loss_over_fresh(files: Files) -> float | None:
     """Divide the loss by that of fresh groups of MDAV; None if these were not formed."""
-    fresh = files.masked.groupings[0].fresh_loss
+    fresh = files.fresh_loss
     if fresh is None:
         return None
-    own = sum_of_squares(files.before - files.after, files.original.weights)
+    own = float(losses(files).sse.sum())
     if fresh == 0.0:
         return 1.0 if own == 0.0 else float("inf")
     return own / fresh

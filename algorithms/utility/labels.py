@@ -3,15 +3,14 @@
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from algorithms.attributes import Values, is_missing
-from algorithms.comparison import Comparison
+from algorithms.comparison import Files
 from algorithms.measure import Measure
 from algorithms.types import Integers, Matrix
 
 
-def label_errors(files: Comparison) -> dict[int, float]:
+def label_errors(files: Files) -> dict[int, float]:
     """Give the share of records whose published label is not theirs, by column, in per cent.
 
     A group of labels, ``*`` and a value that is missing on one side only are errors.
@@ -21,7 +20,7 @@ def label_errors(files: Comparison) -> dict[int, float]:
     }
 
 
-def margin_changes(files: Comparison) -> dict[int, float]:
+def margin_changes(files: Files) -> dict[int, float]:
     """Give the total variation distance between original and published totals, in per cent."""
     changes = {}
     for j, before, after in _label_columns(files):
@@ -34,7 +33,7 @@ def margin_changes(files: Comparison) -> dict[int, float]:
     return changes
 
 
-def association_change(files: Comparison) -> float | None:
+def association_change(files: Files) -> float | None:
     """Average the absolute changes of the associations between all pairs of key columns.
 
     The association is Cramér's V of two columns of labels, the correlation ratio eta of labels with
@@ -44,8 +43,7 @@ def association_change(files: Comparison) -> float | None:
     attributes = files.original.attributes
     if len(attributes) == 1 or all(attribute.has_line for attribute in attributes):
         return None
-    before = _association_columns(files, files.original.keys, files.before)
-    after = _association_columns(files, files.masked.published.keys, files.after)
+    before, after = _association_columns(files)
     changes = [
         abs(association(after[i], after[j]) - association(before[i], before[j]))
         for i, j in combinations(range(len(attributes)), 2)
@@ -71,27 +69,30 @@ def association(one: Values, other: Values) -> float:
     return _eta(one, other) if kinds == "if" else _eta(other, one)
 
 
-def _label_columns(files: Comparison) -> list[tuple[int, Values, Values]]:
+def _label_columns(files: Files) -> list[tuple[int, Values, Values]]:
     return [
-        (j, files.original.keys[j], files.masked.published.keys[j])
+        (j, files.original.keys[j], files.published.keys[j])
         for j, attribute in enumerate(files.original.attributes)
         if not attribute.has_line
     ]
 
 
-def _association_columns(
-    files: Comparison, keys: tuple[Values, ...], x: Matrix
-) -> list[NDArray[np.generic]]:
+def _association_columns(files: Files) -> tuple[list[Values], list[Values]]:
     """Give numbers in coordinates, missing ones at their mean, and labels as codes from 0."""
-    columns: list[NDArray[np.generic]] = []
-    places = files.original.embedding.places
-    for attribute, values, place in zip(files.original.attributes, keys, places, strict=True):
+    sides: tuple[list[Values], list[Values]] = [], []
+    for j, attribute in enumerate(files.original.attributes):
         if attribute.has_line:
-            columns.append(x[:, place.start])
+            pair: tuple[Values, Values] = files.column(files.places[j].start)
         else:
-            plain = np.where(is_missing(values), -1, values)
-            columns.append(np.unique(plain, return_inverse=True)[1].astype(np.int64))
-    return columns
+            pair = _label_codes(files.original.keys[j]), _label_codes(files.published.keys[j])
+        for side, column in zip(sides, pair, strict=True):
+            side.append(column)
+    return sides
+
+
+def _label_codes(values: Values) -> Integers:
+    plain = np.where(is_missing(values), -1, values)
+    return np.unique(plain, return_inverse=True)[1].astype(np.int64)
 
 
 def _cramers_v(one: Integers, other: Integers) -> float:

@@ -1,8 +1,10 @@
 """Changes of means, variances and quantiles."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from algorithms.comparison import Comparison
+from algorithms.comparison import Files
 from algorithms.measure import Measure
 from algorithms.types import Matrix
 
@@ -13,24 +15,65 @@ HALF_WIDTH = 25
 """In thousandths of all records: how far on either side of a quantile records are averaged."""
 
 
-def mean_changes(files: Comparison) -> Matrix:
-    """Measure how far the mean of each column on a number line moved, in standard deviations."""
-    return np.array(
-        [_mean(after) - _mean(before) for before, after in files.columns_on_lines], dtype=np.float64
+@dataclass(frozen=True, eq=False)
+class LineChanges:
+    """Changes of one column that has a number line, in its standard deviations.
+
+    Attributes
+    ----------
+    mean : float
+        Change of the mean.
+    variance_before, variance_after : float
+        The variances.
+    quantiles : dict of int to float
+        Changes by quantile (in per cent of all records), for the quantiles that may be shown.
+    """
+
+    mean: float
+    variance_before: float
+    variance_after: float
+    quantiles: dict[int, float]
+
+
+def line_changes(files: Files) -> list[LineChanges]:
+    """Measure the changes of each column that has a number line, computed once."""
+    return files.once(_each_line)
+
+
+def _each_line(files: Files) -> list[LineChanges]:
+    return [_changes(*files.on_line(line), files.k) for line in files.lines.tolist()]
+
+
+def _changes(before: Matrix, after: Matrix, k: int) -> LineChanges:
+    mean = _mean(after) - _mean(before)
+    variances = _variance(before), _variance(after)
+    before, after = np.sort(before), np.sort(after)
+    shown = [
+        percent
+        for percent in QUANTILES
+        if all(_window(column.size, percent, k) is not None for column in (before, after))
+    ]
+    return LineChanges(
+        mean, *variances, {percent: _moved(before, after, percent) for percent in shown}
     )
 
 
-def variance_ratios(files: Comparison) -> Matrix:
+def mean_changes(files: Files) -> Matrix:
+    """Measure how far the mean of each column on a number line moved, in standard deviations."""
+    return np.array([each.mean for each in line_changes(files)], dtype=np.float64)
+
+
+def variance_ratios(files: Files) -> Matrix:
     """Divide the variance of each published column by that of the original; 1 if neither varies."""
-    pairs = files.columns_on_lines
-    before = np.array([_variance(column) for column, _ in pairs])
-    after = np.array([_variance(column) for _, column in pairs])
+    columns = line_changes(files)
+    before = np.array([column.variance_before for column in columns])
+    after = np.array([column.variance_after for column in columns])
     still = before == 0.0
     ratios = np.where(still, 1.0, after / np.where(still, 1.0, before))
     return np.where(still & (after > 0.0), np.inf, ratios)
 
 
-def quantile_changes(files: Comparison) -> dict[int, Matrix]:
+def quantile_changes(files: Files) -> dict[int, Matrix]:
     """Measure how far quantiles moved, in standard deviations of each column.
 
     A quantile is the value of one record or lies between two values. Everyone knows the published
@@ -54,13 +97,12 @@ def quantile_changes(files: Comparison) -> dict[int, Matrix]:
     >>> {percent: change.round(3) for percent, change in quantile_changes(files).items()}
     {25: array([0.1]), 50: array([0.1]), 75: array([0.1])}
     """
-    pairs = [(np.sort(before), np.sort(after)) for before, after in files.columns_on_lines]
-    changes = {}
-    for percent in QUANTILES:
-        windows = [_window(len(column), percent, files.k) for pair in pairs for column in pair]
-        if windows and all(window is not None for window in windows):
-            changes[percent] = np.array([_moved(*pair, percent) for pair in pairs])
-    return changes
+    columns = line_changes(files)
+    return {
+        percent: np.array([column.quantiles[percent] for column in columns])
+        for percent in QUANTILES
+        if columns and all(percent in column.quantiles for column in columns)
+    }
 
 
 def _window(n: int, percent: int, k: int) -> tuple[int, int] | None:
@@ -89,7 +131,7 @@ def _variance(column: Matrix) -> float:
     return float(column.var()) if column.size else 0.0
 
 
-def _largest_quantile_change(files: Comparison) -> float | None:
+def _largest_quantile_change(files: Files) -> float | None:
     changes = quantile_changes(files)
     return max((float(np.abs(change).max()) for change in changes.values()), default=None)
 

@@ -5,40 +5,40 @@ from collections.abc import Callable
 import numpy as np
 
 from algorithms.attributes import WithMissing, is_missing
-from algorithms.comparison import Comparison
+from algorithms.comparison import Files
 from algorithms.measure import Measure
 
 
-def filled(files: Comparison, column: int) -> float:
+def filled(files: Files, column: int) -> float:
     """Give the share of records in which a missing value is published as a value, in per cent."""
-    before, after = files.original.keys[column], files.masked.published.keys[column]
+    before, after = files.original.keys[column], files.published.keys[column]
     return float(100.0 * (is_missing(before) & ~is_missing(after)).mean())
 
 
-def blanked(files: Comparison, column: int) -> float:
+def blanked(files: Files, column: int) -> float:
     """Give the share of records in which a value is published as missing, in per cent."""
-    before, after = files.original.keys[column], files.masked.published.keys[column]
+    before, after = files.original.keys[column], files.published.keys[column]
     return float(100.0 * (~is_missing(before) & is_missing(after)).mean())
 
 
-def withheld(files: Comparison) -> float | None:
+def withheld(files: Files) -> float | None:
     """Give the share of records that are left out; None if groups may cross the whole table."""
     if files.original.blocks is None:
         return None
-    left_out = 0 if files.masked.withheld is None else len(files.masked.withheld)
-    return 100.0 * left_out / (len(files.original) + left_out)
+    left_out = 0 if files.withheld is None else len(files.withheld)
+    return 100.0 * left_out / (files.rows + left_out)
 
 
-def merged(files: Comparison) -> float | None:
+def merged(files: Files) -> float | None:
     """Give the share of records whose stratum is published as a wider one; None without strata."""
     if not files.original.strata:
         return None
-    return 100.0 * files.masked.merged / len(files.original)
+    return 100.0 * files.merged / files.rows
 
 
-def weighted_total_change(files: Comparison) -> float | None:
+def weighted_total_change(files: Files) -> float | None:
     """Give the largest relative change of a weighted total; None if no weights are published."""
-    weights, published = files.original.weights, files.masked.published.weights
+    weights, published = files.original.weights, files.published.weights
     if weights is None or published is None:
         return None
     pairs = [
@@ -46,7 +46,7 @@ def weighted_total_change(files: Comparison) -> float | None:
         for attribute, before, after in zip(
             files.original.attributes,
             files.original.keys,
-            files.masked.published.keys,
+            files.published.keys,
             strict=True,
         )
     ]
@@ -60,7 +60,7 @@ def weighted_total_change(files: Comparison) -> float | None:
     return 100.0 * max(changes) if changes else None
 
 
-def _largest(files: Comparison, share: Callable[[Comparison, int], float]) -> float | None:
+def _largest(files: Files, share: Callable[[Files, int], float]) -> float | None:
     columns = [
         j
         for j, attribute in enumerate(files.original.attributes)

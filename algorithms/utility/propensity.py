@@ -1,9 +1,13 @@
 """pMSE, how well a model distinguishes published from original records."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
+from algorithms.comparison import Files
 from algorithms.measure import Measure
-from algorithms.types import Integers, Matrix
+from algorithms.types import Matrix
 
 ROUNDS = 25
 SHRINKAGE = 1e-6
@@ -15,16 +19,8 @@ CLOSE_ENOUGH = 1e-12
 LARGEST_SCORE = 30.0
 
 
-def propensity_error(original: Matrix, published: Matrix, squared: Integers | None = None) -> float:
+def propensity_error(files: Files) -> float:
     """Measure how well a logistic model distinguishes published from original records.
-
-    Parameters
-    ----------
-    original, published : Matrix of shape (n, d)
-        The same records before and after, both on the scale of the original.
-    squared : Integers, optional
-        Columns whose squares the model uses as well; by default all. The square of a column of
-        zeros and ones adds nothing.
 
     Returns
     -------
@@ -35,30 +31,53 @@ def propensity_error(original: Matrix, published: Matrix, squared: Integers | No
     Notes
     -----
     The model uses columns and their squares, because averaging keeps means and reduces
-    variances. It is fitted by Newton's method, with a little shrinkage.
+    variances; the square of a column of zeros and ones would add nothing. It is fitted by Newton's
+    method, with a little shrinkage, and in each round reads the records chunk by chunk.
 
     Examples
     --------
-    >>> x = np.array([[-1.0], [0.0], [1.0]])
-    >>> propensity_error(x, x)
+    >>> x = np.array([-1.0, 0.0, 1.0])
+    >>> propensity_error(compare([x], [x], k=1))
     0.0
     """
-    both = np.concatenate([original, published])
-    squares = both**2 if squared is None else both[:, squared] ** 2
-    design = np.column_stack([np.ones(len(both)), both, squares])
-    design /= np.maximum(np.abs(design).max(axis=0), 1e-300)
-    is_published = np.repeat([0.0, 1.0], len(original))
-    weights = np.zeros(design.shape[1])
-    shrinkage = SHRINKAGE * len(both) * np.eye(design.shape[1])
+    model = _Model.of(files)
+    columns = model.largest.size
+    weights = np.zeros(columns)
+    shrinkage = SHRINKAGE * 2 * files.rows * np.eye(columns)
     for _ in range(ROUNDS):
-        chance = _chance(design @ weights)
-        gradient = design.T @ (is_published - chance) - shrinkage @ weights
-        spread = chance * (1.0 - chance)
-        step = np.linalg.solve((design * spread[:, np.newaxis]).T @ design + shrinkage, gradient)
+        gradient, curvature = -(shrinkage @ weights), shrinkage.copy()
+        for design, published in model.designs(files):
+            chance = _chance(design @ weights)
+            gradient += design.T @ (published - chance)
+            curvature += (design * (chance * (1.0 - chance))[:, np.newaxis]).T @ design
+        step = np.linalg.solve(curvature, gradient)
         weights += step
-        if gradient @ step < CLOSE_ENOUGH * len(both):
+        if gradient @ step < CLOSE_ENOUGH * 2 * files.rows:
             break
-    return float(((_chance(design @ weights) - 0.5) ** 2).mean())
+    errors = [
+        float(((_chance(design @ weights) - 0.5) ** 2).sum()) for design, _ in model.designs(files)
+    ]
+    return sum(errors) / (2 * files.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """The columns of the model, each divided by its largest absolute value."""
+
+    largest: Matrix
+
+    @classmethod
+    def of(cls, files: Files) -> "_Model":
+        unscaled = cls(np.ones(1))
+        highest = [np.abs(design).max(axis=0) for design, _ in unscaled.designs(files)]
+        return cls(np.maximum(np.max(highest, axis=0), 1e-300))
+
+    def designs(self, files: Files) -> Iterator[tuple[Matrix, float]]:
+        """Give the model's columns for some records, and 1 if these are published, 0 if not."""
+        for chunk in files.chunks():
+            for published, x in enumerate((chunk.before, chunk.after)):
+                design = np.column_stack([np.ones(len(x)), x, x[:, files.lines] ** 2])
+                yield design / self.largest, float(published)
 
 
 def _chance(score: Matrix) -> Matrix:
@@ -78,7 +97,7 @@ MEASURES = (
             "records: 0 means not at all, 0.25 always."
         ),
         paper="WRK09",
-        run=lambda files: propensity_error(files.before, files.after, files.lines),
+        run=propensity_error,
         most=0.25,
     ),
 )

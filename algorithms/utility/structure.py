@@ -1,41 +1,65 @@
 """Changes of the relations between columns."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from algorithms.comparison import Comparison
+from algorithms.comparison import Chunk, Files
 from algorithms.measure import Measure
 from algorithms.types import Matrix
 
 
-def correlations(x: Matrix) -> Matrix:
-    """Correlate the columns of ``x``; a constant column has correlation 0 with all others."""
-    centred = x - x.mean(axis=0)
-    lengths = np.sqrt((centred**2).sum(axis=0))
-    scaled = centred / np.where(lengths == 0.0, 1.0, lengths)
-    coefficients: Matrix = np.clip(scaled.T @ scaled, -1.0, 1.0)
+def covariances(files: Files) -> tuple[Matrix, Matrix]:
+    """Give the covariances of columns that have a number line, before and after, computed once."""
+    return files.once(_covariances)
+
+
+def _covariances(files: Files) -> tuple[Matrix, Matrix]:
+    d = files.lines.size
+    first = _on_lines(files, next(files.chunks()))[:, :1]
+    shifted, products = np.zeros((2, 1, d)), np.zeros((2, d, d))
+    for chunk in files.chunks():
+        shifted += (_on_lines(files, chunk) - first).sum(axis=1, keepdims=True)
+    # differences are averaged, so that a constant column has a variance of exactly zero
+    means = first + shifted / files.rows
+    for chunk in files.chunks():
+        centred = _on_lines(files, chunk) - means
+        products += centred.transpose(0, 2, 1) @ centred
+    before, after = products / files.rows
+    return before, after
+
+
+def _on_lines(files: Files, chunk: Chunk) -> NDArray[np.float64]:
+    """Give the coordinates of a chunk on number lines, before and after."""
+    return np.stack([chunk.before[:, files.lines], chunk.after[:, files.lines]])
+
+
+def correlations(covariances: Matrix) -> Matrix:
+    """Give correlations by covariances; a constant column has correlation 0 with all others.
+
+    Examples
+    --------
+    >>> correlations(np.array([[4.0, 1.0], [1.0, 1.0]]))
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    deviations = np.sqrt(np.diag(covariances))
+    deviations = np.where(deviations == 0.0, 1.0, deviations)
+    coefficients: Matrix = np.clip(covariances / deviations / deviations[:, np.newaxis], -1.0, 1.0)
     np.fill_diagonal(coefficients, 1.0)
     return coefficients
 
 
-def correlation_changes(files: Comparison) -> Matrix | None:
+def correlation_changes(files: Files) -> Matrix | None:
     """Compute the absolute change of the correlation of each pair; None for a single column."""
     d = files.lines.size
     if d <= 1:
         return None
-    before, after = on_lines(files)
-    changes: Matrix = np.abs(correlations(after) - correlations(before))
+    before, after = map(correlations, covariances(files))
+    changes: Matrix = np.abs(after - before)
     return changes[np.triu_indices(d, 1)]
 
 
-def on_lines(files: Comparison) -> tuple[Matrix, Matrix]:
-    """Give the coordinates of columns that have a number line, before and after."""
-    if files.lines.size == files.before.shape[1]:
-        return files.before, files.after
-    before, after = (np.asfortranarray(x[:, files.lines]) for x in (files.before, files.after))
-    return before, after
-
-
-def spectrum_changes(files: Comparison) -> Matrix | None:
+def spectrum_changes(files: Files) -> Matrix | None:
     """Compare the eigenvalues of the covariances, largest first, in per cent of all variance.
 
     Differences are divided by the sum of all eigenvalues, never by a single one: columns that
@@ -43,16 +67,10 @@ def spectrum_changes(files: Comparison) -> Matrix | None:
     """
     if not files.lines.size:
         return None
-    before, after = (_spectrum(x) for x in on_lines(files))
+    before, after = (np.linalg.eigvalsh(each)[::-1] for each in covariances(files))
     total = float(before.sum())
     changes: Matrix = 100.0 * np.abs(after - before) / (total or 1.0)
     return changes
-
-
-def _spectrum(x: Matrix) -> Matrix:
-    centred = x - x.mean(axis=0)
-    values: Matrix = np.linalg.eigvalsh(centred.T @ centred / len(x))[::-1]
-    return values
 
 
 def _of(changes: Matrix | None, largest: bool) -> float | None:

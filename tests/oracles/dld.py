@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms.risk.dld import Linkage
+from algorithms.search.linkage import Linkage
 from algorithms.types import Matrix
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from algorithms.risk.dld import distance_linkage
+from algorithms.search.linkage import distance_linkage
 from algorithms.utility.il import information_loss
 from tests.reference.printed import as_printed, loss, measured, printed
 from tests.reference.readings import (

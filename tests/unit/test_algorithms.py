@@ -19,8 +19,8 @@ from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.mdav import mdav
 from algorithms.microaggregation.method import Method
 from algorithms.problem import Budget, Problem
-from algorithms.risk.dld import Linkage, distance_linkage
 from algorithms.rounding.centroids import integer_centroids, real_centroids
+from algorithms.search.linkage import Linkage, distance_linkage
 from algorithms.search.pool import Pool
 from algorithms.standardisation import standardise
 from algorithms.types import Labels, Matrix, Partition

@@ -7,7 +7,7 @@ import pytest
 
 from algorithms.attributes import Category, Hierarchy, Number, WithMissing
 from algorithms.attributes.tree import PrefixPaths, Tree
-from algorithms.comparison import Comparison
+from algorithms.comparison import Comparison, Released
 from algorithms.evaluation import evaluate
 from algorithms.masked import Grouping, Masked
 from algorithms.masking import Plan, mask
@@ -32,13 +32,13 @@ def codes(*values: int) -> Codes:
 
 def test_records_stand_out_by_confidential_columns_alone_and_together() -> None:
     table = published(confidential={"a": codes(0, 0, 1, 0, 0, 0), "b": codes(0, 1, 1, 0, 0, 1)})
-    assert exposures(table, 3) == (
+    assert exposures(Released(table, 3)) == (
         Exposure((), 0, 0),
         Exposure(("a",), 1, 3),
         Exposure(("b",), 2, 6),
         Exposure(("a", "b"), 4, 6),
     )
-    assert [each.columns for each in exposures(published(), 3)] == [()]
+    assert [each.columns for each in exposures(Released(published(), 3))] == [()]
     released = Comparison(Masked(table, (), 3, np.zeros((6, 1)), table)).released
     found = {name: MEASURES[name].run(released) for name in (
         "unique_with_one", "below_k_with_one", "unique_with_all", "below_k_with_all", "one_value"
