@@ -111,7 +111,7 @@ class Embedding:
 
     def embed(self, keys: Sequence[Values]) -> Matrix:
         """Compute the coordinates of other values of the same key columns."""
-        return _side_by_side(
+        return side_by_side(
             [column.embed(values) for column, values in zip(self.columns, keys, strict=True)]
         )
 
@@ -273,14 +273,14 @@ class Table:
                 faults.append(str(error))
                 continue
             importance = self.importance[j] if self.importance else 1.0
-            fitted.append(scale if importance == 1.0 else _Stretched(scale, math.sqrt(importance)))
+            fitted.append(scale if importance == 1.0 else Stretched(scale, math.sqrt(importance)))
         if faults:
             raise DataError("; ".join(faults))
         parts = [column.embed(values) for column, values in zip(fitted, self.keys, strict=True)]
         ends = np.cumsum([part.shape[1] for part in parts]).tolist()
         starts = [0, *ends[:-1]]
         return Embedding(
-            x=_side_by_side(parts),
+            x=side_by_side(parts),
             grid=Grid.join([column.grid for column in fitted]),
             columns=tuple(fitted),
             places=tuple(map(slice, starts, ends)),
@@ -339,7 +339,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretched:
+class Stretched:
     """Coordinates of a column that weighs more or less than others."""
 
     scale: Coordinates
@@ -383,7 +383,7 @@ def combinations(columns: Sequence[Values]) -> Labels:
     return labels
 
 
-def _side_by_side(parts: Sequence[Matrix]) -> Matrix:
+def side_by_side(parts: Sequence[Matrix]) -> Matrix:
     """Join coordinates in contiguous columns, so that numpy sums each column pairwise."""
     joined = np.empty((len(parts[0]), sum(part.shape[1] for part in parts)), order="F")
     np.concatenate(parts, axis=1, out=joined)
