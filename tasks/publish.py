@@ -7,15 +7,14 @@ from typing import Any
 from algorithms.errors import ContractError, IntegrityError, RejectedError, StorageError
 from algorithms.masked import Masked
 from algorithms.profile import Profile
-from expectations.digest import digest_of
 from expectations.gate import Approval
 from expectations.manifest import PublicFacts, Record, ReviewFacts, SealedSpec
-from expectations.published.verifier import CSV, Verification
+from expectations.published.verifier import Verification
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 from expectations.review import Decision
-from expectations.tables import arrow_of, frame_of
 from tasks import public_files
+from tasks.publishable import MaskedRows, Publishable
 from tasks.recall import Persons, Recalled
 from tasks.remember import persons_of, remember
 from tasks.stage import stage
@@ -77,7 +76,7 @@ class _Desk:
     def remember(
         self,
         record: Record,
-        masked: Masked,
+        masked: Masked | None,
         spec: ReleaseSpec,
         persons: Persons | None,
         prepared: Prepared,
@@ -85,6 +84,8 @@ class _Desk:
         """Write the vault file of the attempt, if it has one, and add it to the record."""
         if persons is None:
             return record
+        if masked is None:
+            raise ContractError("a release of a series must be in memory; this one is not")
         facts = remember(masked, spec, persons, prepared, self.register, self.root, self.attempt)
         return record.adding(vault=facts)
 
@@ -105,7 +106,7 @@ def begin(spec: ReleaseSpec, started_by: str) -> Running:
 
 @stage(name="publish", retries=2)
 def publish(
-    masked: Masked,
+    rows: Masked | Publishable,
     approval: Approval,
     spec: ReleaseSpec,
     record: Record,
@@ -114,26 +115,29 @@ def publish(
 ) -> PublishedFolder:
     """Write, verify and reveal the public folder of an approved table.
 
+    ``rows`` are a masked table, or rows that are not in memory: a `Publishable`.
+
     The files are added to ``record``, which becomes the manifest; ``profile`` holds what the report
     may draw of originals; ``recalled`` says what the release adds to the vault.
     """
-    _check_approved(masked, approval, spec)
+    publishable = MaskedRows(rows, spec.columns) if isinstance(rows, Masked) else rows
+    _check_approved(publishable, approval, spec)
     persons = persons_of(spec, recalled)
     register = Register(spec.publication.register_folder)
     with register.opened() as root, opened_places(spec.publication) as places:
         desk = _desk(register, root, record, spec.release)
-        prepared = public_files.prepare(masked, approval, spec, desk.attempt, places)
+        prepared = public_files.prepare(publishable, approval, spec, desk.attempt, places)
         _check_owner(spec, desk, record)
         published = public_folder.same_release(spec.release, prepared, places)
         if published is not None:
             return _unchanged(published, spec, desk, record, profile)
-        record = desk.remember(record, masked, spec, persons, prepared)
+        record = desk.remember(record, publishable.masked, spec, persons, prepared)
         return _appear(prepared, spec, desk, record, profile, places)
 
 
 @stage(name="seal", retries=2)
 def seal(
-    masked: Masked,
+    rows: Masked | Publishable,
     approval: Approval,
     spec: ReleaseSpec,
     record: Record,
@@ -144,19 +148,20 @@ def seal(
 
     A release that is published already needs no review.
     """
-    _check_approved(masked, approval, spec)
+    publishable = MaskedRows(rows, spec.columns) if isinstance(rows, Masked) else rows
+    _check_approved(publishable, approval, spec)
     persons = persons_of(spec, recalled)
     register = Register(spec.publication.register_folder)
     with register.opened() as root, opened_places(spec.publication) as places:
         candidates.sweep(register, root)
         desk = _desk(register, root, record, spec.release)
-        prepared = public_files.prepare(masked, approval, spec, desk.attempt, places)
+        prepared = public_files.prepare(publishable, approval, spec, desk.attempt, places)
         published = public_folder.same_release(spec.release, prepared, places)
         if published is not None:
             _check_owner(spec, desk, record)
             return _unchanged(published, spec, desk, record, profile)
-        record = desk.remember(record, masked, spec, persons, prepared)
-        candidates.keep(root, desk.attempt, prepared.content)
+        record = desk.remember(record, publishable.masked, spec, persons, prepared)
+        candidates.keep(root, desk.attempt, prepared.files)
         desk.keep(record, SEALED, profile, public=_located(prepared.verified, spec))
         desk.append(SEALED)
         return Candidate(desk.attempt, desk.manifest)
@@ -193,8 +198,8 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publish
             register.sweep_vault(root)
             raise RejectedError(reason)
         with opened_places(spec.publication) as places:
-            content = candidates.unsealed(register, root, candidate)
-            prepared = public_folder.stage_files(content, desk.attempt, places)
+            files = candidates.unsealed(register, root, candidate)
+            prepared = public_folder.stage_files(files, desk.attempt, places)
             _check_owner(spec, desk, record)
             published = public_folder.same_release(spec.release, prepared, places)
             if published is not None:
@@ -212,7 +217,7 @@ def _carried(register: Register, spec: SealedSpec, record: Record, prepared: Pre
     facts = record.vault
     if facts is None:
         return record
-    lost = facts_of_lost(register, spec.release, prepared.verified.checksums[CSV])
+    lost = facts_of_lost(register, spec.release, prepared.verified.claims.data_sha256)
     if lost is not None:
         return record.adding(vault=lost)
     check_last(register, facts.population, facts.previous)
@@ -246,8 +251,8 @@ def _desk(register: Register, root: Folder, record: Record, release: ReleaseSect
     return _Desk(register, root, attempt)
 
 
-def _check_approved(masked: Masked, approval: Approval, spec: ReleaseSpec) -> None:
-    if digest_of(frame_of(arrow_of(masked.published, spec.columns))) != approval.digest:
+def _check_approved(rows: Publishable, approval: Approval, spec: ReleaseSpec) -> None:
+    if rows.digest != approval.digest:
         raise ContractError("only the table that was approved may be published; got another")
     judged = approval.verdicts
     if (judged.gate, judged.k, judged.columns, judged.series) != (

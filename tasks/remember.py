@@ -3,7 +3,6 @@
 from algorithms.errors import ContractError
 from algorithms.masked import Masked
 from expectations.manifest import VaultFacts
-from expectations.published.verifier import CSV
 from expectations.request.spec import ReleaseSpec
 from tasks.recall import Persons, Recalled
 from tasks.store import vault
@@ -46,7 +45,8 @@ def remember(
         If another release of the same persons has been published in the meantime, or the release
         was published before with other data.
     """
-    data_sha256 = prepared.verified.checksums[CSV]
+    data_sha256 = prepared.verified.claims.data_sha256
+    assert data_sha256 is not None
     lost = facts_of_lost(register, spec.release, data_sha256)
     if lost is not None:
         return lost

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from algorithms.errors import IntegrityError
+from expectations.published.files import sha256_of_data
 from expectations.published.series_claims import SeriesClaims
 
 FORMAT = 4
@@ -40,6 +41,11 @@ class Resource:
     def format(self) -> str:
         """The ending of its name."""
         return self.path.split(".")[1]
+
+    @property
+    def name(self) -> str:
+        """Its name in the description, such as data-csv or part-00000-csv."""
+        return self.path.split("/")[-1].replace(".", "-")
 
 
 @dataclass(frozen=True)
@@ -212,6 +218,11 @@ class Claims:
             )
         return tuple(limits)
 
+    @property
+    def data_sha256(self) -> str | None:
+        """The SHA-256 of all records, as the CSV files hold them."""
+        return sha256_of_data({each.path: each.sha256 for each in self.resources})
+
     def of_role(self, role: str) -> tuple[str, ...]:
         """Name the columns of a role."""
         return tuple(name for name, own in self.roles.items() if own == role)
@@ -229,7 +240,7 @@ class Claims:
         """
         return (
             self._identity == other._identity
-            and self.resources[0].sha256 == other.resources[0].sha256
+            and self.data_sha256 == other.data_sha256
             and _agree(self.measures, other.measures, EXACT)
             # format 1 has all digits of them
             and _agree(self._figures, other._figures, ROUNDED)
@@ -290,7 +301,7 @@ def encode(claims: Claims) -> bytes:
         "licenses": [{"name": claims.licence}],
         "resources": [
             {
-                "name": f"data-{resource.format}",
+                "name": resource.name,
                 "path": resource.path,
                 "format": resource.format,
                 "mediatype": MEDIA_TYPES[resource.format],

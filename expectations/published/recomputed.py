@@ -1,12 +1,16 @@
 """Recomputes the measures in a published folder that need no original."""
 
+import numpy as np
+
 from algorithms.attributes import Number
 from algorithms.comparison import Released
 from algorithms.errors import IntegrityError
 from algorithms.evaluation import evaluate_released
-from algorithms.table import Codes, Table
+from algorithms.table import Codes, Table, combinations
+from algorithms.types import Labels, Mask
 from expectations.published.claims import agrees
-from expectations.published.verifier import PACKAGE, Verification, silent_rows
+from expectations.published.files import PACKAGE
+from expectations.published.verifier import Verification, silent_rows
 from expectations.tables import read_codes
 
 
@@ -21,15 +25,14 @@ def recompute(verified: Verification) -> dict[str, float]:
         If a measure in the description of the folder differs or is unknown.
     """
     claims = verified.claims
-    others = tuple(name for name in claims.of_role("other") if name in claims.known)
-    keys = tuple(name for name in claims.known if name not in others)
     table = Table(
-        attributes=tuple(Number(name) for name in keys),
-        # measures of the published side compare values and never calculate with them
-        keys=tuple(read_codes(verified.table[name]).values for name in keys),
+        # measures of the published side compare combinations and never calculate with values
+        attributes=(Number("combination"),),
+        keys=(_combinations(verified),),
         confidential=_codes(verified, claims.of_role("confidential")),
-        other=_codes(verified, others),
-        muted=silent_rows(verified.table, claims).to_numpy() if claims.muted else None,
+        # muted records are found by them
+        other=_codes(verified, claims.of_role("other")) if claims.muted else {},
+        muted=_silent(verified) if claims.muted else None,
     )
     known = evaluate_released(Released(table, claims.k))
     faults = [
@@ -42,5 +45,20 @@ def recompute(verified: Verification) -> dict[str, float]:
     return {name: known[name] for name in claims.measures}
 
 
+def _combinations(verified: Verification) -> Labels:
+    """Assign numbers to combinations of the columns counted into k, one column at a time."""
+    numbers: Labels = np.zeros(verified.rows, dtype=np.int64)
+    for name in verified.claims.known:
+        numbers = combinations([numbers, read_codes(verified.column(name)).values])
+    return numbers
+
+
+def _silent(verified: Verification) -> Mask:
+    """Mark the rows in which every column that muting empties is empty."""
+    claims = verified.claims
+    rows = [silent_rows(batch, claims).to_numpy() for batch in verified.batches()]
+    return np.concatenate(rows)
+
+
 def _codes(verified: Verification, names: tuple[str, ...]) -> dict[str, Codes]:
-    return {name: read_codes(verified.table[name]) for name in names}
+    return {name: read_codes(verified.column(name)) for name in names}

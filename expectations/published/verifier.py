@@ -1,13 +1,11 @@
 """The verifier of published folders.
 
-It reads each file once, with a CSV and a Parquet reader, and relies on nothing else. It shares no
-code with the methods: anyone who has the folder can repeat the verification.
+It reads files with a CSV and a Parquet reader, batch by batch, and relies on nothing else. It
+shares no code with the methods: anyone who has the folder can repeat the verification.
 """
 
-import hashlib
-import os
-import stat
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,15 +14,27 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from algorithms.errors import IntegrityError
+from expectations.published.batches import COUNT, ROWS, rebatched, tally
 from expectations.published.claims import KNOWN_SINCE, Claims, claims_of
+from expectations.published.files import (
+    CSV,
+    METHODOLOGY,
+    PACKAGE,
+    PARQUET,
+    PARTS,
+    README,
+    Files,
+    OpenFile,
+    broken,
+    checksums_of,
+    open_folder,
+)
 
-CSV, PARQUET, PACKAGE, README = "data.csv", "data.parquet", "datapackage.json", "README.md"
-METHODOLOGY = "methodology.html"
-FILES = (CSV, PARQUET, PACKAGE, README, METHODOLOGY)
+TEXT_BLOCK = 2**22
+"""Number of bytes of a CSV file that are read at a time."""
 
-Content = Mapping[str, bytes]
-"""The files of a folder, each read once."""
+PART = re.compile(rf"{PARTS}/part-\d{{5}}\.(csv|parquet)")
+"""Names of the data files of a release in parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +45,8 @@ class Verification:
     ----------
     claims : Claims
         The verified claims.
-    table : pyarrow.Table
-        Its records.
+    files : mapping of str to OpenFile
+        Its files, which can be read again.
     k_found : int
         Number of rows that share the rarest combination of the columns counted into k.
     checksums : dict of str to str
@@ -44,24 +54,32 @@ class Verification:
     """
 
     claims: Claims
-    table: pa.Table
+    files: Files
     k_found: int
     checksums: dict[str, str]
 
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return int(self.table.num_rows)
+        return self.claims.rows
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns, in their order."""
-        return tuple(self.table.column_names)
+        return tuple(self.claims.types)
 
     @property
     def k_claimed(self) -> int:
         """The promised k."""
         return self.claims.k
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Read the verified records, or some of their columns, batch by batch."""
+        return read_batches(parquet_files(self.files, self.claims), names)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Read one column of all records."""
+        return pa.concat_tables(self.batches([name]))[name]
 
 
 def verify(folder: Path) -> Verification:
@@ -72,126 +90,215 @@ def verify(folder: Path) -> Verification:
     IntegrityError
         If a claim is false; the message lists every such claim.
     """
-    return verify_content(read_folder(folder), str(folder))
+    return verify_content(open_folder(folder), str(folder))
 
 
-def verify_content(content: Content, name: str) -> Verification:
-    """Verify the claims of files that were read; ``name`` is the name of their folder.
+def verify_content(files: Files, name: str) -> Verification:
+    """Verify the claims of open files; ``name`` is the name of their folder.
 
     Raises
     ------
     IntegrityError
         If a claim is false; the message lists every such claim.
     """
-    faults = [
-        *(f"{file} is missing" for file in FILES if file not in content),
-        *(f"{file!r} does not belong there" for file in sorted(set(content) - set(FILES))),
-    ]
-    if faults:
-        raise _broken(name, faults)
-    checksums = checksums_of(content)
-    try:
-        claims = claims_of(content[PACKAGE])
-    except ValueError:
-        raise _broken(name, [f"{PACKAGE} is not a description of a release"]) from None
-    if [resource.path for resource in claims.resources] != [CSV, PARQUET]:
-        raise _broken(name, [f"{PACKAGE} does not describe {CSV} and {PARQUET}"])
-    faults = [
-        f"{resource.path} is not the file that {PACKAGE} describes: its checksum differs"
-        for resource in claims.resources
-        if (len(content[resource.path]), checksums[resource.path])
-        != (resource.size, resource.sha256)
-    ]
-    if faults:
-        raise _broken(name, faults)
-    try:
-        table = pyarrow.parquet.read_table(pa.BufferReader(content[PARQUET]))
-    except (pa.ArrowException, OSError):
-        raise _broken(name, [f"{PARQUET} cannot be read"]) from None
-    faults = _misdescribed(table, claims) or _csv_differs(content[CSV], table)
-    if faults:
-        raise _broken(name, faults)
-    k_found = smallest_class(table, claims.known)
+    claims = _read_claims(files, name)
+    pairs = list(zip(_of_format(files, claims, "csv"), parquet_files(files, claims), strict=True))
+    contents = _Contents(claims)
+    for text, columns in pairs:
+        contents.read(text, columns, name)
+    if contents.faults:
+        raise broken(name, contents.faults)
+    k_found = _smallest_class(files, claims)
     if k_found < claims.k:
-        columns = (
+        counted = (
             "quasi-identifiers"
             if claims.format < KNOWN_SINCE
             else "all columns but the confidential ones"
         )
-        raise _broken(
-            name,
-            [
-                f"every combination of {columns} must occur in at least {claims.k} rows; the "
-                f"rarest occurs in {k_found}"
-            ],
+        fault = (
+            f"every combination of {counted} must occur in at least {claims.k} rows; the rarest "
+            f"occurs in {k_found}"
         )
-    silent = pc.sum(silent_rows(table, claims), min_count=0).as_py()
-    if silent < claims.muted:
-        raise _broken(
-            name,
-            [
-                f"{', '.join(claims.emptied)} must be empty in {claims.muted} muted rows; they are "
-                f"in {silent}"
-            ],
+        raise broken(name, [fault])
+    if contents.silent < claims.muted:
+        fault = (
+            f"{', '.join(claims.emptied)} must be empty in {claims.muted} muted rows; they are in "
+            f"{contents.silent}"
         )
-    return Verification(claims, table, k_found, checksums)
+        raise broken(name, [fault])
+    return Verification(claims, files, k_found, checksums_of(files))
 
 
-def read_folder(folder: Path) -> dict[str, bytes]:
-    """Read every file of a folder once; neither the folder nor its files may be links.
+def _read_claims(files: Files, name: str) -> Claims:
+    """Read the description, and check that it describes the files that are there."""
+    in_parts = [file for file in files if PART.fullmatch(file)]
+    expected = [*(in_parts or (CSV, PARQUET)), PACKAGE, README, METHODOLOGY]
+    faults = [
+        *(f"{file} is missing" for file in expected if file not in files),
+        *(f"{file!r} does not belong there" for file in sorted(set(files) - set(expected))),
+    ]
+    if faults:
+        raise broken(name, faults)
+    try:
+        claims = claims_of(files[PACKAGE].read())
+    except ValueError:
+        raise broken(name, [f"{PACKAGE} is not a description of a release"]) from None
+    described = [resource.path for resource in claims.resources]
+    if in_parts and described != part_names(len(in_parts) // 2):
+        raise broken(name, [f"{PACKAGE} does not describe the files in {PARTS}"])
+    if not in_parts and described != [CSV, PARQUET]:
+        raise broken(name, [f"{PACKAGE} does not describe {CSV} and {PARQUET}"])
+    faults = [
+        f"{resource.path} is not the file that {PACKAGE} describes: its checksum differs"
+        for resource in claims.resources
+        if (files[resource.path].size, files[resource.path].sha256)
+        != (resource.size, resource.sha256)
+    ]
+    if faults:
+        raise broken(name, faults)
+    return claims
 
-    Raises
-    ------
-    IntegrityError
-        If the folder does not exist, or contains anything but regular files.
+
+def part_names(parts: int) -> list[str]:
+    """Name the data files of a release in parts, in the order of its description.
+
+    Examples
+    --------
+    >>> part_names(1)
+    ['data/part-00000.csv', 'data/part-00000.parquet']
     """
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        raise _broken(str(folder), ["there is no such folder"]) from None
-    try:
-        return read_open_folder(handle, str(folder))
-    finally:
-        os.close(handle)
+    return [
+        f"{PARTS}/part-{number:05}.{ending}"
+        for ending in ("csv", "parquet")
+        for number in range(parts)
+    ]
 
 
-def read_open_folder(handle: int, name: str) -> dict[str, bytes]:
-    """Read every file of an open folder once."""
-    content = {}
-    for file in sorted(os.listdir(handle)):
+def parquet_files(files: Files, claims: Claims) -> list[OpenFile]:
+    """Give the Parquet files of a release, in the order of its records."""
+    return _of_format(files, claims, "parquet")
+
+
+def _of_format(files: Files, claims: Claims, ending: str) -> list[OpenFile]:
+    return [files[each.path] for each in claims.resources if each.format == ending]
+
+
+def read_batches(
+    files: Iterable[OpenFile], names: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """Read the records of Parquet files, or some of their columns, batch by batch."""
+    for file in files:
+        parquet = pyarrow.parquet.ParquetFile(file.reader())
+        for batch in parquet.iter_batches(ROWS, columns=None if names is None else list(names)):
+            table = pa.Table.from_batches([batch]).replace_schema_metadata(None)
+            yield table if names is None else table.select(list(names))
+
+
+class _Contents:
+    """Reads data files, and collects all faults in them."""
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+        self._rows = self.silent = 0
+        self._missing = dict.fromkeys(claims.quasi_identifiers, 0)
+        self._values: dict[str, set[str | None]] = {name: set() for name in claims.enums}
+        self._of_claims: list[str] = []
+        self._of_files: list[str] = []
+        self._schema: pa.Schema | None = None
+
+    def read(self, text: OpenFile, columns: OpenFile, name: str) -> None:
+        """Read the CSV and the Parquet file of the same records."""
         try:
-            content[file] = read_file(handle, file)
-        except OSError:
-            raise _broken(name, [f"{file!r} is not a regular file that can be read"]) from None
-    return content
+            schema = pyarrow.parquet.ParquetFile(columns.reader()).schema_arrow.remove_metadata()
+            if schema.names != list(self._claims.types):
+                fault = f"{columns.name} does not have the columns that {PACKAGE} lists"
+                raise broken(name, [fault])
+            self._check_types(schema, columns.name)
+            self._compare(text, columns, schema)
+        except (pa.ArrowException, OSError):
+            raise broken(name, [f"{columns.name} cannot be read"]) from None
+
+    def _check_types(self, schema: pa.Schema, file: str) -> None:
+        if self._schema is None:
+            self._schema = schema
+            self._of_claims += _misdescribed(schema, self._claims)
+        elif not schema.equals(self._schema):
+            self._of_claims.append(f"{file} must have columns of the same types as the first part")
+
+    def _compare(self, text: OpenFile, columns: OpenFile, schema: pa.Schema) -> None:
+        """Read the CSV file with the types of the Parquet file, and compare all cells."""
+        records = _cells(text, schema)
+        same, readable = True, True
+        for batch in rebatched(read_batches([columns]), ROWS):
+            self._count(batch)
+            try:
+                cells = next(records, None) if same and readable else None
+            except (pa.ArrowException, OSError):
+                readable = False
+            else:
+                same = same and cells is not None and cells.equals(batch)
+        try:
+            same = same and next(records, None) is None
+        except (pa.ArrowException, OSError):
+            readable = False
+        if not readable:
+            self._of_files.append(
+                f"{text.name} cannot be read with the columns and types of {columns.name}"
+            )
+        elif not same:
+            self._of_files.append(f"{text.name} and {columns.name} do not hold the same records")
+
+    def _count(self, batch: pa.Table) -> None:
+        self._rows += batch.num_rows
+        for name in self._missing:
+            self._missing[name] += batch[name].null_count
+        for name, values in self._values.items():
+            values.update(pc.cast(batch[name], pa.string()).unique().to_pylist())
+        self.silent += pc.sum(silent_rows(batch, self._claims), min_count=0).as_py()
+
+    @property
+    def faults(self) -> list[str]:
+        """All faults: false claims first, and files that differ if there are none."""
+        claims = self._claims
+        faults = list(self._of_claims)
+        if self._rows != claims.rows:
+            faults.append(f"there must be {claims.rows} rows; there are {self._rows}")
+        faults += [
+            f"quasi-identifier {name!r} must have no missing values; it has {count}"
+            for name, count in self._missing.items()
+            if count and not claims.kinds[name].missing
+        ]
+        faults += [
+            f"column {name!r} must hold the values that {PACKAGE} lists; it holds others"
+            for name, values in claims.enums.items()
+            if not self._values[name] <= {*values, None}
+        ]
+        return faults or self._of_files
 
 
-def read_file(folder: int, name: str) -> bytes:
-    """Read a regular file of an open folder; never follow a link, never block."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-    with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError
-        return file.read()
+def _cells(text: OpenFile, schema: pa.Schema) -> Iterator[pa.Table]:
+    """Read a CSV file with given types, batch by batch."""
+    reader = pyarrow.csv.open_csv(
+        text.reader(),
+        read_options=pyarrow.csv.ReadOptions(block_size=TEXT_BLOCK),
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types={field.name: field.type for field in schema},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    yield from rebatched((pa.Table.from_batches([batch]) for batch in reader), ROWS)
 
 
-def checksums_of(content: Content) -> dict[str, str]:
-    """Compute the SHA-256 of each file, the public files in their usual order."""
-    names = [name for name in FILES if name in content] + sorted(set(content) - set(FILES))
-    return {name: hashlib.sha256(content[name]).hexdigest() for name in names}
-
-
-def checksums(folder: Path) -> dict[str, str]:
-    """Compute the SHA-256 of each file of a folder."""
-    return checksums_of(read_folder(folder))
-
-
-def smallest_class(table: pa.Table, keys: tuple[str, ...]) -> int:
-    """Count the rows of the rarest combination of ``keys``; missing counts as a value."""
-    # rename the columns: one of them may have the name of the count
-    numbered = table.select(list(keys)).rename_columns([str(i) for i in range(len(keys))])
-    counts = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])["count_all"]
-    return min(counts.to_pylist(), default=0)
+def _smallest_class(files: Files, claims: Claims) -> int:
+    """Count the rows of the rarest combination of the columns that are counted into k."""
+    known = claims.known
+    parts = parquet_files(files, claims)
+    counts = tally(lambda: read_batches(parts, known), known, claims.rows, claims.k)
+    smallest = (pc.min(part[COUNT]).as_py() for part in counts)
+    return min((count for count in smallest if count is not None), default=0)
 
 
 def silent_rows(table: pa.Table, claims: Claims) -> pa.ChunkedArray:
@@ -218,48 +325,10 @@ def field_type(arrow: pa.DataType) -> str | None:
     return "datetime" if types.is_timestamp(arrow) and arrow.tz is None else None
 
 
-def _misdescribed(table: pa.Table, claims: Claims) -> list[str]:
-    if table.column_names != list(claims.types):
-        return [f"{PARQUET} does not have the columns that {PACKAGE} lists"]
-    actual = {field.name: field_type(field.type) for field in table.schema}
-    faults = [
+def _misdescribed(schema: pa.Schema, claims: Claims) -> list[str]:
+    actual = {field.name: field_type(field.type) for field in schema}
+    return [
         f"column {name!r} must be of type {claimed}; it is {actual[name]}"
         for name, claimed in claims.types.items()
         if actual[name] != claimed
     ]
-    if table.num_rows != claims.rows:
-        faults.append(f"there must be {claims.rows} rows; there are {table.num_rows}")
-    faults += [
-        f"quasi-identifier {name!r} must have no missing values; it has {table[name].null_count}"
-        for name in claims.quasi_identifiers
-        if table[name].null_count and not claims.kinds[name].missing
-    ]
-    faults += [
-        f"column {name!r} must hold the values that {PACKAGE} lists; it holds others"
-        for name, values in claims.enums.items()
-        if not set(pc.cast(table[name], pa.string()).unique().to_pylist()) <= {*values, None}
-    ]
-    return faults
-
-
-def _csv_differs(content: bytes, table: pa.Table) -> list[str]:
-    """Read the CSV file with the types of the Parquet file, and compare all cells."""
-    try:
-        text = pyarrow.csv.read_csv(
-            pa.BufferReader(content),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types={field.name: field.type for field in table.schema},
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
-    except (pa.ArrowException, OSError):
-        return [f"{CSV} cannot be read with the columns and types of {PARQUET}"]
-    same = text.column_names == table.column_names and text.equals(table)
-    return [] if same else [f"{CSV} and {PARQUET} do not hold the same records"]
-
-
-def _broken(name: str, faults: list[str]) -> IntegrityError:
-    return IntegrityError(f"{name!r} is not a whole release: {'; '.join(faults)}")

@@ -5,16 +5,24 @@ from machine to machine; for that reason the one picture is made of table cells.
 """
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.references import PAPERS
+from algorithms.types import Matrix
+from expectations.numbers import to_floats
+from expectations.published.batches import COUNT, Batches, tally
 from expectations.published.claims import KNOWN_SINCE, UNITS, Claims, Kind
-from expectations.published.verifier import CSV, PACKAGE, PARQUET, field_type
+from expectations.published.files import CSV, PACKAGE, PARQUET
+from expectations.published.verifier import field_type
 from tasks.reporting.across import across, muted, revised
 from tasks.reporting.page import in_words, render
 from tasks.reporting.sizes import size_ranges
@@ -46,36 +54,76 @@ class Facts:
     moments: dict[str, Moments]
 
 
-def facts_of(table: pa.Table, claims: Claims) -> Facts:
-    """Compute the figures of a published table by exact sums, the same on every machine."""
-    known = list(claims.known)
-    # under names of our own: a column may be called as the count is
-    numbered = table.select(known).rename_columns([str(i) for i in range(len(known))])
-    groups = numbered.group_by(numbered.column_names).aggregate([([], "count_all")])
-    counts = groups["count_all"].to_pylist()
-    sizes = {size: counts.count(size) for size in sorted(set(counts))}
+def facts_of(batches: Batches, claims: Claims) -> Facts:
+    """Compute the figures of a published table by exact sums, the same on every machine.
+
+    Parameters
+    ----------
+    batches : callable
+        Reads the columns that are counted into k, batch by batch, as often as it is called.
+    claims : Claims
+        The content of ``datapackage.json``.
+    """
+    groups = _Groups(batches, claims)
+    sizes: Counter[int] = Counter()
+    for counted in groups.parts():
+        for pair in pc.value_counts(counted[COUNT]).to_pylist():
+            sizes[pair["values"]] += pair["counts"]
+    schema = next(batches()).schema
     moments = {
         key: moments
-        for i, key in enumerate(known)
+        for i, key in enumerate(claims.known)
         if key in claims.quasi_identifiers
-        and field_type(table.schema.field(key).type) in ("integer", "number")
-        and (moments := _moments(groups[str(i)].to_pylist(), counts)) is not None
+        and field_type(schema.field(key).type) in ("integer", "number")
+        and (moments := _moments(groups, i)) is not None
     }
-    return Facts(sizes, moments)
+    return Facts(dict(sorted(sizes.items())), moments)
 
 
-def _moments(values: list[float | None], counts: list[int]) -> Moments | None:
+class _Groups:
+    """The combinations of a table, counted again for each figure unless there are few."""
+
+    def __init__(self, batches: Batches, claims: Claims) -> None:
+        self._count = partial(tally, batches, claims.known, claims.rows, claims.k)
+        first, *others = islice(self._count(), 2)
+        self._only = None if others else first
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Give all combinations, part by part."""
+        return self._count() if self._only is None else iter([self._only])
+
+    def values(self, column: int) -> Iterator[tuple[Matrix, Matrix]]:
+        """Give the values of a column and the numbers of their records, part by part."""
+        for part in self.parts():
+            present = part.filter(pc.is_valid(part[str(column)]))
+            yield to_floats(present[str(column)]), present[COUNT].to_numpy().astype(float)
+
+
+def _moments(groups: _Groups, column: int) -> Moments | None:
     """Compute the figures of a column; None if it has fewer than two values."""
-    there = [(float(v), n) for v, n in zip(values, counts, strict=True) if v is not None]
-    numbers, counts = [v for v, _ in there], [n for _, n in there]
-    total = sum(counts)
+    total, least, largest = 0.0, math.inf, -math.inf
+    for values, counts in groups.values(column):
+        if values.size:
+            total += float(counts.sum())
+            least, largest = min(least, float(values.min())), max(largest, float(values.max()))
     if total < 2:
         return None
     # from the smallest on: sums of large numbers overflow
-    least = min(numbers)
-    mean = least + math.fsum(n * (v - least) for n, v in zip(counts, numbers, strict=True)) / total
-    squares = math.fsum(n * (v - mean) ** 2 for n, v in zip(counts, numbers, strict=True))
-    return Moments(mean, math.sqrt(squares / (total - 1)), least, max(numbers))
+    mean = least + _sum(n * (v - least) for v, n in groups.values(column)) / total
+    squares = _sum(n * (v - mean) ** 2 for v, n in groups.values(column))
+    return Moments(mean, math.sqrt(squares / (total - 1)), least, largest)
+
+
+def _sum(parts: Iterable[Matrix]) -> float:
+    """Add up all numbers of all parts, rounded once whatever the parts are."""
+    sums: list[float] = []
+    for part in parts:
+        numbers = part.tolist()
+        # each sum is what the ones before it leave, down to nothing: together they are exact
+        while remainder := math.fsum(numbers):
+            sums.append(remainder)
+            numbers.append(-remainder)
+    return math.fsum(sums)
 
 
 def methodology(claims: Claims, facts: Facts) -> str:

@@ -1,11 +1,14 @@
 """The fingerprint of a table, whatever file or database it comes from."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
+
+from expectations.published.batches import rebatched
 
 ROWS = 65_536
 """Number of rows that are hashed at a time; another number would give another fingerprint."""
@@ -51,16 +54,28 @@ def fingerprint(table: pa.Table) -> str:
     >>> fingerprint(whole) == fingerprint(whole.rename_columns(["b"]))
     False
     """
-    names = [name for column in table.column_names for name in (column, "")]
-    kinds = [kind for field in table.schema for kind in (_stored(field.type), pa.uint8())]
-    schema = pa.schema(list(zip(names, kinds, strict=True)))
+    return streamed_fingerprint(table.schema, [table])
+
+
+def streamed_fingerprint(schema: pa.Schema, tables: Iterable[pa.Table]) -> str:
+    """Compute the fingerprint of a table that is given in pieces.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        Names and types of its columns.
+    tables : iterable of pyarrow.Table
+        The pieces, in their order.
+    """
+    names = [name for column in schema.names for name in (column, "")]
+    kinds = [kind for field in schema for kind in (_stored(field.type), pa.uint8())]
+    hashed = pa.schema(list(zip(names, kinds, strict=True)))
     sink = _Hash()
     options = pyarrow.ipc.IpcWriteOptions(use_threads=False)
-    with pyarrow.ipc.new_stream(pa.PythonFile(sink, "w"), schema, options=options) as stream:
-        for start in range(0, table.num_rows, ROWS):
-            columns = table.slice(start, ROWS).columns
-            arrays = [array for column in columns for array in _canonical(column)]
-            stream.write_batch(pa.record_batch(arrays, schema=schema))
+    with pyarrow.ipc.new_stream(pa.PythonFile(sink, "w"), hashed, options=options) as stream:
+        for piece in rebatched(tables, ROWS):
+            arrays = [array for column in piece.columns for array in _canonical(column)]
+            stream.write_batch(pa.record_batch(arrays, schema=hashed))
     return sink.sha256.hexdigest()
 
 

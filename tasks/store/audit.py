@@ -19,10 +19,10 @@ from tasks.store.register import (
     Register,
     has_appeared,
     line_removed,
+    open_published,
     public_place,
-    read_published,
 )
-from tasks.store.vault_audit import vault_faults
+from tasks.store.vault_audit import PublicCounts, public_counts, vault_faults
 
 
 @dataclass
@@ -138,10 +138,10 @@ def _check_unrecorded(register: Register, chain: Chain, public: Path | None, res
 
 def _check_releases(
     register: Register, chain: Chain, public: Path | None, result: Audit
-) -> dict[str, Verification]:
-    """Check every public folder, and give those of published releases that are intact."""
+) -> dict[str, PublicCounts]:
+    """Check every public folder, and count the records of releases that have a vault file."""
     known: dict[Path, set[str]] = {}
-    intact: dict[str, Verification] = {}
+    intact: dict[str, PublicCounts] = {}
     for attempt, entries in chain.attempts.items():
         if attempt not in chain.recorded:
             continue
@@ -154,8 +154,9 @@ def _check_releases(
             known[folder.parent].add(folder.name)
         if entries[-1].event == PUBLISHED:
             verified = _check_release(register, folder, manifest, result)
-            if verified is not None:
-                intact[attempt] = verified
+            # not the verification: it holds files open
+            if verified is not None and manifest.vault is not None:
+                intact[attempt] = public_counts(verified)
     for parent, names in known.items():
         strangers = {path.name for path in parent.glob("*")} - names
         result.faults += [
@@ -169,7 +170,7 @@ def _check_release(
     register: Register, folder: Path, manifest: Manifest, result: Audit
 ) -> Verification | None:
     try:
-        verified = verify_content(read_published(folder), str(folder))
+        verified = verify_content(open_published(folder), str(folder))
         recompute(verified)
     except IntegrityError as error:
         result.faults.append(str(error))

@@ -6,12 +6,12 @@ the manifest, so that exactly the bytes that were sealed are published later. It
 in the vault.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from algorithms.errors import IntegrityError, RefusedError, StorageError
 from expectations.manifest import VaultFacts
-from expectations.published.verifier import checksums_of, verify_content
+from expectations.published.files import Files, checksums_of
+from expectations.published.verifier import verify_content
 from tasks.store import vault
 from tasks.store.disk import Folder
 from tasks.store.register import ATTEMPT, SEALED, Register
@@ -19,14 +19,12 @@ from tasks.store.register import ATTEMPT, SEALED, Register
 CANDIDATES = "candidates"
 
 
-def keep(root: Folder, attempt: str, content: Mapping[str, bytes]) -> None:
+def keep(root: Folder, attempt: str, files: Files) -> None:
     """Keep the public files of an attempt in an open register."""
     partial = f".{attempt}"
     with root.within(CANDIDATES, make=True) as candidates:
         with candidates.within(partial, make=True) as folder:
-            for name, written in content.items():
-                folder.write(name, written)
-            folder.flush()
+            folder.copy(files)
         candidates.move(partial, candidates, attempt)
         candidates.flush()
 
@@ -51,8 +49,8 @@ def check_waiting(register: Register, attempt: str) -> None:
         )
 
 
-def unsealed(register: Register, root: Folder, attempt: str) -> dict[str, bytes]:
-    """Read the files of a candidate once, and return them if they are those that were sealed.
+def unsealed(register: Register, root: Folder, attempt: str) -> Files:
+    """Open the files of a candidate, and return them if they are those that were sealed.
 
     Raises
     ------
@@ -63,21 +61,19 @@ def unsealed(register: Register, root: Folder, attempt: str) -> dict[str, bytes]
     sealed = manifest.public
     try:
         with root.within(CANDIDATES) as candidates, candidates.within(attempt) as folder:
-            content = folder.read_all()
-        verify_content(content, f"candidate {attempt}")
+            files = folder.open_all()
+        verify_content(files, f"candidate {attempt}")
     except StorageError:
         raise _not_sealed(attempt, f"{str(folder_of(register, attempt))!r} is gone") from None
     except IntegrityError as error:
         raise _not_sealed(attempt, str(error)) from None
     promised = {} if sealed is None else sealed.checksums
-    altered = [
-        file for file, sha256 in checksums_of(content).items() if promised.get(file) != sha256
-    ]
+    altered = [file for file, sha256 in checksums_of(files).items() if promised.get(file) != sha256]
     if altered:
         raise _not_sealed(attempt, f"altered {', '.join(altered)}")
     if manifest.vault is not None:
         _check_vault_file(root, attempt, manifest.vault)
-    return content
+    return files
 
 
 def _check_vault_file(root: Folder, attempt: str, facts: VaultFacts) -> None:

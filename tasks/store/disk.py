@@ -2,18 +2,19 @@
 
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from algorithms.errors import StorageError
-from expectations.published.verifier import read_file, read_open_folder
+from expectations.published.files import Files, open_files, read_file
 
 
 class Modes(NamedTuple):
@@ -29,6 +30,44 @@ IN_PREPARATION = Modes(PRIVATE.folder, PUBLIC.file)
 """Public files in a folder that nobody else may enter yet."""
 
 READ_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+
+
+class Sink:
+    """A file that is written, with the methods that Arrow calls.
+
+    Attributes
+    ----------
+    size : int
+        Number of bytes that were written.
+    """
+
+    closed = False
+
+    def __init__(self, handle: int, folder: "Folder") -> None:
+        self._handle, self._folder = handle, folder
+        self._sha256, self.size = hashlib.sha256(), 0
+
+    def write(self, content: Any) -> int:
+        """Write all bytes, and hash them."""
+        left = memoryview(content)
+        count = left.nbytes
+        self._sha256.update(left)
+        with self._folder.in_words():
+            while left:
+                left = left[os.write(self._handle, left) :]
+        self.size += count
+        return count
+
+    def flush(self) -> None:
+        """Do nothing: all bytes are written already."""
+
+    def close(self) -> None:
+        """Do nothing: the folder closes the file."""
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of all bytes that were written."""
+        return self._sha256.hexdigest()
 
 
 class Folder:
@@ -47,7 +86,7 @@ class Folder:
         """Open a folder in this one; create it if asked to."""
         if make:
             self.make(name)
-        with self._in_words():
+        with self.in_words():
             handle = os.open(name, READ_FOLDER | os.O_NOFOLLOW, dir_fd=self.handle)
         try:
             yield Folder(handle, self.path / name, self.what, self.modes)
@@ -56,7 +95,7 @@ class Folder:
 
     def make(self, name: str) -> bool:
         """Create a folder in this one; return whether it is new."""
-        with self._in_words():
+        with self.in_words():
             try:
                 os.mkdir(name, self.modes.folder, dir_fd=self.handle)
             except FileExistsError:
@@ -67,7 +106,7 @@ class Folder:
 
     def open_to(self, modes: Modes) -> None:
         """Set the permissions of the folder."""
-        with self._in_words():
+        with self.in_words():
             os.fchmod(self.handle, modes.folder)
 
     def write(self, name: str, content: bytes) -> None:
@@ -79,21 +118,48 @@ class Folder:
         self._write(name, content, os.O_APPEND)
 
     def _write(self, name: str, content: bytes, how: int) -> None:
+        with self._writing(name, how) as sink:
+            sink.write(content)
+
+    def writing(self, name: str) -> AbstractContextManager["Sink"]:
+        """Write a new file in pieces; it is flushed to disk at the end."""
+        return self._writing(name, os.O_EXCL)
+
+    @contextmanager
+    def _writing(self, name: str, how: int) -> Iterator["Sink"]:
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | how
-        with self._in_words():
+        with self.in_words():
             handle = os.open(name, flags, self.modes.file, dir_fd=self.handle)
-            try:
+        try:
+            with self.in_words():
                 os.fchmod(handle, self.modes.file)
-                left = memoryview(content)
-                while left:
-                    left = left[os.write(handle, left) :]
+            yield Sink(handle, self)
+            with self.in_words():
                 os.fsync(handle)
-            finally:
-                os.close(handle)
+        finally:
+            os.close(handle)
+
+    def copy(self, files: Files) -> None:
+        """Copy open files into the folder, block by block, and flush them to disk."""
+        for parent in {file.rpartition("/")[0] for file in files} - {""}:
+            with self.within(parent, make=True) as inner:
+                inner.copy(
+                    {
+                        name.removeprefix(f"{parent}/"): file
+                        for name, file in files.items()
+                        if name.startswith(f"{parent}/")
+                    }
+                )
+        for name, file in files.items():
+            if "/" not in name:
+                with self.writing(name) as sink:
+                    for block in file.blocks():
+                        sink.write(block)
+        self.flush()
 
     def read(self, name: str) -> bytes | None:
         """Read a regular file; None if there is no such file."""
-        with self._in_words():
+        with self.in_words():
             try:
                 return read_file(self.handle, name)
             except OSError as error:
@@ -102,13 +168,13 @@ class Folder:
                     return None
                 raise
 
-    def read_all(self) -> dict[str, bytes]:
-        """Read every file once; anything but a regular file raises an IntegrityError."""
-        return read_open_folder(self.handle, str(self.path))
+    def open_all(self) -> Files:
+        """Open and hash every file; anything but a regular file raises an IntegrityError."""
+        return open_files(self.handle, str(self.path))
 
     def names(self) -> list[str]:
         """List what is in the folder."""
-        with self._in_words():
+        with self.in_words():
             return sorted(os.listdir(self.handle))  # noqa: PTH208 - a handle has no path
 
     def holds_folder(self, name: str) -> bool:
@@ -129,12 +195,12 @@ class Folder:
 
     def flush(self) -> None:
         """Flush the list of names to disk."""
-        with self._in_words():
+        with self.in_words():
             os.fsync(self.handle)
 
     def truncate(self, name: str, size: int) -> None:
         """Truncate a file."""
-        with self._in_words():
+        with self.in_words():
             handle = os.open(name, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=self.handle)
             try:
                 os.ftruncate(handle, size)
@@ -144,7 +210,7 @@ class Folder:
 
     def move(self, name: str, target: "Folder", new_name: str) -> None:
         """Give a finished folder its final name, in one step; that name must be free."""
-        with target._in_words():
+        with target.in_words():
             # a rename silently replaces an empty folder
             if target.has(new_name):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
@@ -152,7 +218,7 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove a folder with its content, a file, or a link."""
-        with self._in_words():
+        with self.in_words():
             if self.holds_folder(name):
                 shutil.rmtree(name, dir_fd=self.handle)
             else:
@@ -161,7 +227,7 @@ class Folder:
     def hold(self, name: str) -> int:
         """Lock a file, created if need be; closing the handle or ending the process unlocks it."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-        with self._in_words():
+        with self.in_words():
             handle = os.open(name, flags, self.modes.file, dir_fd=self.handle)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -186,7 +252,8 @@ class Folder:
             os.close(handle)
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
+    def in_words(self) -> Iterator[None]:
+        """Turn errors of the system into a sentence that names the folder."""
         try:
             yield
         except OSError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from algorithms.errors import IntegrityError, RefusedError
 from expectations.manifest import Manifest, ReleaseFacts, VaultFacts
-from expectations.published.verifier import CSV
+from expectations.published.files import sha256_of_data
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
 from tasks.store import vault
@@ -49,9 +49,9 @@ class Edition:
 
     @property
     def data_sha256(self) -> str | None:
-        """SHA-256 of the public data.csv."""
+        """SHA-256 of the public records, as CSV files hold them."""
         public = self.manifest.public
-        return None if public is None else public.checksums.get(CSV)
+        return None if public is None else sha256_of_data(public.checksums)
 
     def is_of(self, release: ReleaseSection) -> bool:
         """Return whether it is the publication of this period and revision."""
@@ -122,7 +122,7 @@ def check_last(register: Register, population: str, previous: str) -> None:
 
 
 def facts_of_lost(
-    register: Register, release: ReleaseSection, data_sha256: str
+    register: Register, release: ReleaseSection, data_sha256: str | None
 ) -> VaultFacts | None:
     """Find the vault file of a release that was published before, and whose folder was lost.
 

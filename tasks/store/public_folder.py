@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from algorithms.errors import ContractError, IntegrityError, RefusedError, SpecError, StorageError
+from expectations.published.files import PARTS, Files, checksums_of
 from expectations.published.recomputed import recompute
-from expectations.published.verifier import (
-    Verification,
-    checksums_of,
-    verify_content,
-)
+from expectations.published.verifier import Verification, verify_content
 from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
 from tasks.store.disk import (
@@ -35,14 +32,14 @@ class Prepared:
     ----------
     name : str
         Name of their folder there.
-    content : mapping of str to bytes
-        The bytes that were read back from there.
+    files : mapping of str to OpenFile
+        The files that were opened there.
     verified : Verification
-        The verification of these bytes.
+        The verification of these files.
     """
 
     name: str
-    content: Mapping[str, bytes]
+    files: Files
     verified: Verification
 
 
@@ -128,8 +125,29 @@ def _mark(publication: PublicationSection) -> str:
     return f"microrelease-{public[:8]}-"
 
 
-def stage_files(content: Mapping[str, bytes], attempt: str, places: Places) -> Prepared:
-    """Write files into the staging folder, flush them, read them back and verify what was read.
+@contextmanager
+def opened_stage(attempt: str, places: Places) -> Iterator[Folder]:
+    """Create the folder of an attempt in the staging folder."""
+    with places.staging.within(f"{places.mark}{attempt}", make=True) as folder:
+        yield folder
+
+
+def stage_files(files: Files, attempt: str, places: Places) -> Prepared:
+    """Copy open files into the staging folder, flush them and verify what was written."""
+    with opened_stage(attempt, places) as folder:
+        folder.copy(files)
+        return verify_staged(folder, checksums_of(files))
+
+
+def verify_staged(folder: Folder, written: Mapping[str, str]) -> Prepared:
+    """Flush the files of a folder in the staging folder, read them back and verify them.
+
+    Parameters
+    ----------
+    folder : Folder
+        The folder.
+    written : mapping of str to str
+        SHA-256 of the bytes that were written, by name.
 
     Raises
     ------
@@ -138,17 +156,14 @@ def stage_files(content: Mapping[str, bytes], attempt: str, places: Places) -> P
     ContractError
         If the bytes read differ from those written.
     """
-    name = f"{places.mark}{attempt}"
-    with places.staging.within(name, make=True) as folder:
-        for file, written in content.items():
-            folder.write(file, written)
-        folder.flush()
-        read = folder.read_all()
-    verified = verify_content(read, name)
+    folder.flush()
+    name = folder.path.name
+    files = folder.open_all()
+    verified = verify_content(files, name)
     recompute(verified)
-    if verified.checksums != checksums_of(content):
+    if verified.checksums != written:
         raise ContractError("the files read back from disk are not those that were written")
-    return Prepared(name, read, verified)
+    return Prepared(name, files, verified)
 
 
 def reveal(prepared: Prepared, release: ReleaseSection, places: Places) -> None:
@@ -162,12 +177,15 @@ def reveal(prepared: Prepared, release: ReleaseSection, places: Places) -> None:
     target = release.folder
     with places.public.within(target.parent.name, make=True) as dataset:
         with places.staging.within(prepared.name) as folder:
+            if folder.holds_folder(PARTS):
+                with folder.within(PARTS) as parts:
+                    parts.open_to(PUBLIC)
             folder.open_to(PUBLIC)
             folder.flush()
         places.staging.move(prepared.name, dataset, target.name)
         try:
             with dataset.within(target.name) as appeared:
-                same = checksums_of(appeared.read_all()) == prepared.verified.checksums
+                same = checksums_of(appeared.open_all()) == prepared.verified.checksums
         except (StorageError, IntegrityError):
             same = False
         if not same:
@@ -240,4 +258,4 @@ def _published(public: Folder, target: Path) -> Verification | None:
         if not dataset.has(target.name):
             return None
         with dataset.within(target.name) as folder:
-            return verify_content(folder.read_all(), str(folder.path))
+            return verify_content(folder.open_all(), str(folder.path))

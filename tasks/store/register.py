@@ -29,7 +29,8 @@ from pydantic import BaseModel
 
 from algorithms.errors import IntegrityError, StorageError
 from expectations.manifest import OPEN, Manifest, ReleaseFacts, decode, encode
-from expectations.published.verifier import checksums_of, verify_content
+from expectations.published.files import Files
+from expectations.published.verifier import verify_content
 from expectations.request.sections.release import ReleaseSection, folder_name
 from tasks.store import vault
 from tasks.store.disk import PRIVATE, PUBLIC, Folder, opened
@@ -458,11 +459,10 @@ def has_appeared(manifest: Manifest, public: Path | None = None) -> bool:
         return False
     folder = public_place(manifest, public)
     try:
-        content = read_published(folder)
-        verify_content(content, str(folder))
+        verified = verify_content(open_published(folder), str(folder))
     except (IntegrityError, StorageError):
         return False
-    return checksums_of(content) == manifest.public.checksums
+    return verified.checksums == manifest.public.checksums
 
 
 def public_place(manifest: Manifest, public: Path | None = None) -> Path:
@@ -472,8 +472,8 @@ def public_place(manifest: Manifest, public: Path | None = None) -> Path:
     return folder if public is None else public.joinpath(*folder.parts[-2:])
 
 
-def read_published(folder: Path) -> dict[str, bytes]:
-    """Read a published folder; neither it, nor that of its dataset, nor a file may be a link.
+def open_published(folder: Path) -> Files:
+    """Open a published folder; neither it, nor that of its dataset, nor a file may be a link.
 
     Raises
     ------
@@ -487,7 +487,7 @@ def read_published(folder: Path) -> dict[str, bytes]:
             public.within(folder.parent.name) as dataset,
             dataset.within(folder.name) as release,
         ):
-            return release.read_all()
+            return release.open_all()
     except StorageError:
         raise IntegrityError(
             f"{str(folder)!r} is not a whole release: there is no such folder"

@@ -1,6 +1,8 @@
 """Compares vault files with the chain of the register, the public files and the judged figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ from algorithms.history import ABSENT
 from algorithms.risk.across import count_candidates
 from algorithms.types import Integers, Labels
 from expectations.manifest import VaultFacts
+from expectations.published.batches import COUNT, tally
 from expectations.published.claims import Claims
 from expectations.published.verifier import Verification
 from tasks.store.disk import Folder
@@ -25,8 +28,36 @@ MUTED = ("confidential", "other")
 """Roles of the public columns that are empty in muted records."""
 
 
+@dataclass(frozen=True, eq=False)
+class PublicCounts:
+    """Counts of the records of a public folder, with which a vault file is compared.
+
+    Attributes
+    ----------
+    rows : int
+        Number of records.
+    classes : Integers, optional
+        Number of records of each combination of values that groups share; None if groups share
+        none, because each column has groups of its own.
+    empty : int
+        Number of records that are empty in all columns that muting empties.
+    """
+
+    rows: int
+    classes: Integers | None
+    empty: int
+
+
+def public_counts(verified: Verification) -> PublicCounts:
+    """Count the records of a public folder."""
+    claims = verified.claims
+    empty = sum(_empty_rows(batch, _columns(claims, MUTED)) for batch in verified.batches())
+    classes = None if claims.each_column else _counts(verified, _columns(claims, GROUPED))
+    return PublicCounts(verified.rows, classes, empty)
+
+
 def vault_faults(
-    register: Register, root: Folder, verified: Mapping[str, Verification]
+    register: Register, root: Folder, verified: Mapping[str, PublicCounts]
 ) -> Iterable[str]:
     """Check every vault file of a register.
 
@@ -36,8 +67,8 @@ def vault_faults(
         A register whose chain and manifests are intact.
     root : Folder
         Its folder, open.
-    verified : mapping of str to Verification
-        The public files of published releases that are intact, by attempt.
+    verified : mapping of str to PublicCounts
+        Counts of the public files of published releases that are intact, by attempt.
     """
     editions = [edition for edition in published_editions(register) if edition.facts is not None]
     members: dict[str, Members] = {}
@@ -72,33 +103,28 @@ def _not_as_counted(members: Members, facts: VaultFacts) -> Iterable[str]:
         yield "the manifest counts other persons"
 
 
-def _not_as_public(members: Members, public: Verification) -> Iterable[str]:
+def _not_as_public(members: Members, public: PublicCounts) -> Iterable[str]:
     """Compare groups with combinations of the public file, and muted records with empty rows."""
     if len(members.tokens) != public.rows:
         yield f"it holds {len(members.tokens)} persons, and the public file {public.rows} rows"
         return
-    claims = public.claims
-    names = _columns(claims, GROUPED)
-    if not claims.each_column and not _are_unions(
-        _counts(public.table, names), np.unique(members.groups, return_counts=True)[1]
-    ):
+    groups = np.unique(members.groups, return_counts=True)[1]
+    if public.classes is not None and not _are_unions(public.classes, groups):
         yield "its groups do not make up the combinations of the public file"
     muted = int((~members.visible).sum())
-    empty = _empty_rows(public.table, _columns(claims, MUTED))
-    if empty < muted:
-        yield f"it mutes {muted} records, and only {empty} rows of the public file are empty"
+    if public.empty < muted:
+        yield f"it mutes {muted} records, and only {public.empty} rows of the public file are empty"
 
 
 def _columns(claims: Claims, roles: Sequence[str]) -> list[str]:
     return [name for name, role in claims.roles.items() if role in roles]
 
 
-def _counts(table: pa.Table, names: Sequence[str]) -> Integers:
+def _counts(verified: Verification, names: Sequence[str]) -> Integers:
     """Count the rows of each combination of some columns."""
-    # a column may be called like a count
-    columns = pa.table([table[name] for name in names], names=list(map(str, range(len(names)))))
-    counts = columns.group_by(columns.column_names).aggregate([([], "count_all")])["count_all"]
-    return np.asarray(counts.to_numpy())
+    batches = partial(verified.batches, names)
+    parts = tally(batches, names, verified.rows, verified.k_claimed)
+    return np.concatenate([part[COUNT].to_numpy() for part in parts])
 
 
 def _are_unions(classes: Integers, groups: Integers) -> bool:

@@ -17,7 +17,8 @@ from algorithms.measure import figure
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from expectations.published.claims import Kind
-from expectations.published.verifier import checksums, verify
+from expectations.published.files import checksums
+from expectations.published.verifier import verify
 from flows.cli import main
 from tasks.stage import RELEASE_STAGES
 from tasks.store import public_folder

@@ -15,8 +15,9 @@ from algorithms.measures import MEASURES
 from expectations import manifest as manifests
 from expectations.manifest import Manifest, Record, ReleaseFacts
 from expectations.published import claims as packages
+from expectations.published.files import checksums
 from expectations.published.recomputed import recompute
-from expectations.published.verifier import checksums, verify
+from expectations.published.verifier import verify
 from expectations.review import Decision
 from tasks.publish import decide, publish, seal
 from tasks.store import register as registers

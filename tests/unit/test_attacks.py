@@ -22,7 +22,8 @@ from algorithms.errors import (
     SpecError,
     StorageError,
 )
-from expectations.published.verifier import FILES, checksums, verify
+from expectations.published.files import OpenFile, checksums, open_folder
+from expectations.published.verifier import verify
 from expectations.review import Decision
 from tasks import public_files
 from tasks import publish as publishing
@@ -174,16 +175,13 @@ def test_an_audit_compares_a_release_with_the_candidate_and_the_figures_that_wer
     request_of: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempt = sealed(request_of)
-    content: dict[str, bytes] = {}
+    other: dict[str, OpenFile] = {}
     after(
-        monkeypatch,
-        public_files,
-        "prepare",
-        lambda: content.update({f: (staged(request_of) / f).read_bytes() for f in FILES}),
+        monkeypatch, public_files, "prepare", lambda: other.update(open_folder(staged(request_of)))
     )
     seal.fn(*candidate(request_of, microaggregation={"k": 2}, release={"period": "2026-Q4"}))
     # as a version would publish that believes whatever it finds in the folder of a candidate
-    monkeypatch.setattr(candidates, "unsealed", lambda *_: content)
+    monkeypatch.setattr(candidates, "unsealed", lambda *_: other)
     decide.fn(request_of.register, attempt, Decision(True, "Bea"))
     monkeypatch.undo()
     (fault,) = [each for each in audit(request_of.register).faults if "2026-Q3" in each]

@@ -14,8 +14,9 @@ import pytest
 from algorithms.errors import ContractError, IntegrityError, RefusedError
 from algorithms.masked import Masked
 from expectations.published.claims import FORMAT
+from expectations.published.files import checksums
 from expectations.published.recomputed import recompute
-from expectations.published.verifier import checksums, verify
+from expectations.published.verifier import verify
 from tasks import public_files
 from tasks.judge import judge
 from tasks.publish import publish
@@ -199,7 +200,7 @@ def test_units_are_counted_on_the_staged_files_in_their_order(
     monkeypatch.setattr(public_files, "_count_units", watch)
     masked, approval, spec, record = approved(survey.load())
     target = publish.fn(masked, approval, spec, record).folder
-    sizes = verify(target).table["size"].to_pylist()
+    sizes = verify(target).column("size").to_pylist()
     assert masked.original.units is not None
     before = zip(masked.original.units.tolist(), masked.published.keys[0].tolist(), strict=True)
     assert sorted(zip(counted, sizes, strict=True)) == sorted(before)

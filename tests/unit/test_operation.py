@@ -16,7 +16,7 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.states import Failed
 
 from algorithms.errors import IntegrityError, RefusedError, RejectedError, SpecError
-from expectations.published.verifier import checksums
+from expectations.published.files import checksums
 from expectations.request.named import SPECS, Changes, NamedSpec, resolve_spec
 from expectations.review import Decision
 from flows import alone as alone_module

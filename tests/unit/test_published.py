@@ -13,8 +13,9 @@ import pytest
 
 from algorithms.errors import IntegrityError
 from expectations.published.claims import claims_of, encode
+from expectations.published.files import checksums
 from expectations.published.recomputed import recompute
-from expectations.published.verifier import checksums, verify
+from expectations.published.verifier import verify
 from flows.cli import main
 from tests.conftest import Request
 from tests.publishing import folder_of

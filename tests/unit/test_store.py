@@ -14,9 +14,10 @@ import pytest
 
 from algorithms.errors import ContractError, IntegrityError, RefusedError, StorageError
 from expectations.manifest import Record
-from expectations.published.verifier import checksums, verify
-from tasks.public_files import sort_order
+from expectations.published.files import checksums
+from expectations.published.verifier import verify
 from tasks.publish import publish, record_attempt
+from tasks.publishable import sort_order
 from tasks.store import disk, provenance
 from tasks.store.audit import audit
 from tasks.store.public_folder import check_places
