@@ -17,7 +17,15 @@ from algorithms.attributes import is_missing
 from algorithms.bounds.distances import neighbour_bound, stretched
 from algorithms.history import History
 from algorithms.masked import Masked
-from algorithms.search.linkage import Linkage, chances_of_known, distance_linkage
+from algorithms.search.linkage import (
+    Linkage,
+    expected_links,
+    known_tally,
+    link_tallies,
+    linkage_of,
+    nearest_originals,
+    squared_distances,
+)
 from algorithms.table import Codes, Table, combinations
 from algorithms.types import Integers, Labels, Mask, Matrix, Order
 
@@ -424,21 +432,21 @@ class Comparison(Files):
 
     def linkage(self) -> Linkage:
         """Link published records to originals by their distances."""
-        return distance_linkage(self.before, self.after)
+        # the records of a class are published as one point
+        first = np.empty(self.sizes.size, dtype=np.int64)
+        first[self.classes[::-1]] = np.arange(self.rows)[::-1]
+        found = nearest_originals(self.before, self._published(first))
+        own = [squared_distances(chunk.before, chunk.after) for chunk in self.chunks()]
+        return linkage_of([link_tallies(np.concatenate(own), self.classes, found)])
 
     def linked_known(self) -> float:
         """Link originals to published records by all columns that are counted into k."""
-        published = self.published
-        exact = [each.values for each in published.strata]
-        exact += [codes.values for codes in published.other.values()]
-        if not exact:
-            return float(chances_of_known(self.before, self.after).sum())
-        cells = combinations(exact)
+        exact = [each.values for each in self.published.strata]
+        exact += [codes.values for codes in self.published.other.values()]
+        cells = combinations(exact) if exact else np.zeros(self.rows, dtype=np.int64)
         order = np.argsort(cells, kind="stable")
         cuts = np.cumsum(np.bincount(cells))[:-1]
-        return sum(
-            float(chances_of_known(*self.some(rows)).sum()) for rows in np.split(order, cuts)
-        )
+        return expected_links([known_tally(*self.some(rows)) for rows in np.split(order, cuts)])
 
     def neighbour_bound(self, k: int) -> float:
         """Bound the SSE of any partition from below; groups stay within strata."""

@@ -3,7 +3,8 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -61,6 +62,18 @@ def part(function: Function) -> Function:
     """
     compile_ = numba.njit(nogil=True, fastmath=False, forceinline=True)
     return cast(Function, compile_(function))
+
+
+def in_threads(function: Callable[[Any], Any], pieces: Iterable[Any]) -> None:
+    """Call a function for each piece of work, on as many threads as numba would use.
+
+    Kernels let other threads run. Each call writes to a part of its own of arrays that all share,
+    so that the number of threads has no effect on the result.
+    """
+    threads: int = getattr(numba.config, "NUMBA_NUM_THREADS")  # noqa: B009 - unknown to its types
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(function, pieces):
+            pass
 
 
 class _Compiling(event.Listener):

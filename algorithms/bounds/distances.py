@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from algorithms.jit import kernel
+from algorithms.search.nearest import Nearest, distinct, nearest_of, targets_at
 from algorithms.search.neighbours import nearest_rows
 from algorithms.types import Labels, Mask, Matrix
 
@@ -44,7 +45,7 @@ def neighbour_bound(x: Matrix, k: int) -> float:
     >>> neighbour_bound(np.array([[0.0], [2.0], [8.0], [9.0]]), k=2)
     2.5
     """
-    return float(neighbour_costs(x, k).sum()) / (2 * k)
+    return math.fsum(neighbour_costs(x, k).tolist()) / (2 * k)
 
 
 def neighbour_costs(x: Matrix, k: int) -> Matrix:
@@ -54,10 +55,21 @@ def neighbour_costs(x: Matrix, k: int) -> Matrix:
     """
     if k == 1 or len(x) < k:
         return np.zeros(len(x))
-    x = _few_copies(x, k)
-    costs = np.empty(len(x))
-    for rows, squares, _ in nearest_rows(x, k, k):
-        costs[rows] = squares[:, 1:].sum(axis=1)
+    rows, _, counts = distinct(x)
+    targets = targets_at(x[rows], counts)
+    costs = np.empty(rows.size)
+    costs[targets.boxes.rows] = costs_of(nearest_of(targets.boxes, targets, k))
+    return np.repeat(costs, np.minimum(counts, k))
+
+
+def costs_of(found: Nearest) -> Matrix:
+    """Add up the squared distances of the nearest k records, one of which is the row itself."""
+    enough = found.squares.shape[1]
+    costs, left = np.zeros(len(found.squares)), np.full(len(found.squares), enough)
+    for place in range(enough):
+        taken = np.minimum(found.counts[:, place], left)
+        left -= taken
+        costs += taken * np.where(taken > 0, found.squares[:, place], 0.0)
     return costs
 
 

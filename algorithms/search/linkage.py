@@ -1,20 +1,16 @@
 """Links between records before and after masking, by their distances."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from algorithms.types import Labels, Matrix
+from algorithms.search.nearest import Nearest, distinct, nearest, targets_at
+from algorithms.types import Integers, Labels, Matrix
 
-CANDIDATES = 16
-"""Nearest published groups that are compared exactly; more of them rarely tie."""
-
-NEAREST = 8
-"""Neighbours that are searched first; more records than this rarely tie for second place."""
-
-SLACK = 1.0 + 1e-9
-"""Widens a radius from the tree, because the tree sums in a different order."""
+Tally = Integers
+"""Rows of two numbers: among how many ties a record is linked, and how many records are."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +46,10 @@ def distance_linkage(original: Matrix, published: Matrix) -> Linkage:
 
     Notes
     -----
-    Time about O(n log n) in few dimensions, memory O(n d): a tree finds the neighbours of each
-    distinct published record, and distances are then recomputed column by column, so that ties
-    are exact. In one dimension a sorted list is enough.
+    Time about O(n log n) in few dimensions, memory O(n d): a tree of boxes finds the nearest
+    originals of each distinct published record. Distances are summed column by column, so that
+    ties are exact, and records are counted by the number of ties, so that neither the order of
+    the records nor the way in which they are cut into blocks has any effect.
 
     The records of a group are published as one point, which has one nearest and one second nearest
     original: the expected number of linked records in a group is at most two, and at most one if
@@ -65,75 +62,93 @@ def distance_linkage(original: Matrix, published: Matrix) -> Linkage:
     >>> distance_linkage(np.array([[0.0], [1.0], [8.0], [9.0]]), np.full((4, 1), 3.0))
     Linkage(expected=50.0, optimistic=50.0, pessimistic=50.0, nearest=25.0)
     """
-    points, of_record = np.unique(published, axis=0, return_inverse=True)
-    find = _two_nearest_on_a_line if original.shape[1] == 1 else _two_nearest
-    closest, second, at_closest, at_second = (part[of_record] for part in find(original, points))
+    rows, of_record, _ = distinct(published)
     own = squared_distances(original, published)
-    first = own == closest
-    # two or more records at the smallest distance fill both places
-    runner_up = (own == second) & (at_closest == 1)
-    expected = np.where(first, np.minimum(2.0 / at_closest, 1.0), 0.0)
-    expected[runner_up] = 1.0 / at_second[runner_up]
-    surely = (first & (at_closest <= 2)) | (runner_up & (at_second == 1))
+    return linkage_of([link_tallies(own, of_record, nearest_originals(original, published[rows]))])
+
+
+def nearest_originals(original: Matrix, points: Matrix) -> Nearest:
+    """Find the two originals nearest to each published point, and those that tie with them."""
+    rows, _, counts = distinct(original)
+    return nearest(points, targets_at(original[rows], counts), 2)
+
+
+def link_tallies(own: Matrix, of_record: Labels, found: Nearest) -> tuple[Tally, Tally, int]:
+    """Count the records whose own original is the nearest or the second nearest of its point.
+
+    Parameters
+    ----------
+    own : Matrix of shape (n,)
+        Squared distance between each record and its original.
+    of_record : Labels of shape (n,)
+        Point of each published record.
+    found : Nearest
+        The nearest two originals of each point.
+
+    Returns
+    -------
+    nearest, second : Tally
+        Records by the number of originals at the same distance.
+    records : int
+        Number of all records.
+    """
+    closest, second = found.squares.T
+    at_closest, at_second = found.counts.T
+    # two or more records at the smallest distance fill both places: there is no second then
+    first, runner_up = own == closest[of_record], own == second[of_record]
+    return (
+        _tallied(at_closest[of_record[first]]),
+        _tallied(at_second[of_record[runner_up]]),
+        own.size,
+    )
+
+
+def linkage_of(parts: Sequence[tuple[Tally, Tally, int]]) -> Linkage:
+    """Give the linkage of all records by the tallies of disjoint sets of them."""
+    nearest = _joined([at_closest for at_closest, _, _ in parts])
+    second = _joined([at_second for _, at_second, _ in parts])
+    n = sum(records for _, _, records in parts)
+    surely = nearest[nearest[:, 0] <= 2, 1].sum() + second[second[:, 0] == 1, 1].sum()
     return Linkage(
-        expected=float(100.0 * expected.mean()),
-        optimistic=float(100.0 * surely.mean()),
-        pessimistic=float(100.0 * (first | runner_up).mean()),
-        nearest=float(100.0 * np.where(first, 1.0 / at_closest, 0.0).mean()),
+        expected=100.0 * math.fsum([*_shares(nearest, 2), *_shares(second)]) / n,
+        optimistic=100.0 * int(surely) / n,
+        pessimistic=100.0 * int(nearest[:, 1].sum() + second[:, 1].sum()) / n,
+        nearest=100.0 * math.fsum(_shares(nearest)) / n,
     )
 
 
-Neighbours = tuple[Matrix, Matrix, Labels, Labels]
-"""The two smallest squared distances from each point, and how many records lie at each."""
+def known_tally(original: Matrix, published: Matrix) -> Tally:
+    """Count the originals whose own published record is among the nearest, by the ties."""
+    rows, _, counts = distinct(published)
+    found = nearest(original, targets_at(published[rows], counts), 1)
+    return tally_of_known(squared_distances(original, published), found)
 
 
-def _two_nearest(original: Matrix, points: Matrix) -> Neighbours:
-    # imported late: reading a spec must not wait for scipy
-    from scipy.spatial import cKDTree
-
-    tree = cKDTree(original)
-    count = min(NEAREST, len(original))
-    rough, neighbours = tree.query(points, k=np.arange(1, count + 1))
-    squares = np.stack(
-        [squared_distances(original[column], points) for column in neighbours.T], axis=1
-    )
-    closest, second, at_closest, at_second = _summarise(squares)
-    if count < len(original):
-        # more records than the candidates may tie for second place: search the whole ball
-        crowded = np.flatnonzero(rough[:, -1] <= SLACK * np.sqrt(second))
-        for i in crowded:
-            radius = SLACK * np.sqrt(second[i] if np.isfinite(second[i]) else closest[i])
-            ball = np.array(tree.query_ball_point(points[i], radius))
-            repeated = np.broadcast_to(points[i], (len(ball), points.shape[1]))
-            summary = _summarise(squared_distances(original[ball], repeated)[np.newaxis])
-            closest[i], second[i], at_closest[i], at_second[i] = (part[0] for part in summary)
-    return closest, second, at_closest, at_second
+def tally_of_known(own: Matrix, found: Nearest) -> Tally:
+    """Count the originals whose own published record is as near as the nearest, by the ties."""
+    return _tallied(found.counts[own == found.squares[:, 0], 0])
 
 
-def _two_nearest_on_a_line(original: Matrix, points: Matrix) -> Neighbours:
-    values, counts = np.unique(original[:, 0], return_counts=True)
-    right = np.searchsorted(values, points[:, 0])
-    # the two distinct values on either side; beyond the ends nothing is near
-    around = right[:, np.newaxis] + np.arange(-2, 2)
-    inside = (around >= 0) & (around < values.size)
-    around = np.clip(around, 0, values.size - 1)
-    squares = np.where(inside, (values[around] - points) ** 2, np.inf)
-    weights = np.where(inside, counts[around], 0)
-    closest = squares.min(axis=1)
-    is_closest = squares == closest[:, np.newaxis]
-    second = np.where(is_closest, np.inf, squares).min(axis=1)
-    is_second = squares == second[:, np.newaxis]
-    at_closest = (weights * is_closest).sum(axis=1)
-    return closest, second, at_closest, np.maximum((weights * is_second).sum(axis=1), 1)
+def expected_links(tallies: Sequence[Tally]) -> float:
+    """Give the expected number of linked records, if ties are broken at random."""
+    return math.fsum(_shares(_joined(tallies)))
 
 
-def _summarise(squares: Matrix) -> Neighbours:
-    closest = squares.min(axis=1)
-    beyond = np.where(squares > closest[:, np.newaxis], squares, np.inf)
-    second = beyond.min(axis=1)
-    at_closest: NDArray[np.int64] = (squares == closest[:, np.newaxis]).sum(axis=1)
-    at_second: NDArray[np.int64] = (squares == second[:, np.newaxis]).sum(axis=1)
-    return closest, second, at_closest, np.maximum(at_second, 1)
+def _tallied(ties: Integers) -> Tally:
+    return np.column_stack(np.unique(ties, return_counts=True))
+
+
+def _joined(tallies: Sequence[Tally]) -> Tally:
+    every = np.concatenate(tallies)
+    ties, of_entry = np.unique(every[:, 0], return_inverse=True)
+    records = np.zeros(ties.size, dtype=np.int64)
+    np.add.at(records, of_entry, every[:, 1])
+    return np.column_stack([ties, records])
+
+
+def _shares(tally: Tally, places: int = 1) -> list[float]:
+    """Give the expected number of linked records for each number of ties."""
+    return [records * min(places / ties, 1.0) for ties, records in tally.tolist()]
 
 
 def squared_distances(a: Matrix, b: Matrix) -> Matrix:
@@ -142,24 +157,3 @@ def squared_distances(a: Matrix, b: Matrix) -> Matrix:
     for j in range(a.shape[1]):
         total += (a[:, j] - b[:, j]) ** 2
     return total
-
-
-def chances_of_known(original: Matrix, published: Matrix) -> Matrix:
-    """Give the chance that each original is linked to its own record."""
-    # imported late: reading a spec must not wait for scipy
-    from scipy.spatial import cKDTree
-
-    points, of_record, counts = np.unique(
-        published, axis=0, return_inverse=True, return_counts=True
-    )
-    own = squared_distances(original, published)
-    count = min(CANDIDATES, len(points))
-    _, near = cKDTree(points).query(original, k=np.arange(1, count + 1))
-    squares = np.stack([squared_distances(original, points[column]) for column in near.T], axis=1)
-    nearest = np.minimum(squares.min(axis=1), own)
-    is_nearest = squares == nearest[:, np.newaxis]
-    ties = (counts[near] * is_nearest).sum(axis=1)
-    # the own point is one of the nearest, even where the tree left it out among many ties
-    ties = np.maximum(ties, counts[of_record.reshape(-1)])
-    chances: Matrix = np.where(own == nearest, 1.0 / ties, 0.0)
-    return chances

@@ -1,14 +1,16 @@
 """The nearest rows of every row, leaf by leaf of a k-d tree."""
 
+import heapq
 from collections.abc import Iterator
 
 import numpy as np
 
-from algorithms.jit import kernel
+from algorithms.jit import in_threads, kernel
+from algorithms.search.boxes import LEAF, Boxes, boxes_around, gap_between, measure
 from algorithms.types import Integers, Labels, Matrix
 
-LEAF = 128
-"""Rows measured together: more cost distances, fewer cost boxes."""
+PIECE = 64
+"""Leaves that one thread searches at a time."""
 
 MOST_NEIGHBOURS_HELD = 2**22
 """Most neighbours in memory at a time."""
@@ -20,18 +22,30 @@ def nearest_rows(x: Matrix, k: int, count: int) -> Iterator[tuple[Integers, Matr
     Those at twice the squared distance of the ``k``-th, or farther, may be left out: the distances
     of rows that are missing at the end are infinite.
     """
-    leaves = _leaves(x)
-    rows = np.concatenate(leaves)
-    ends = np.cumsum([len(leaf) for leaf in leaves])
-    starts = np.concatenate([[0], ends])
-    columns = x[rows].T.copy(order="C")
-    low = np.minimum.reduceat(columns, starts[:-1], axis=1)
-    high = np.maximum.reduceat(columns, starts[:-1], axis=1)
+    boxes = boxes_around(x)
     step = max(MOST_NEIGHBOURS_HELD // (LEAF * count), 1)
-    for first in range(0, len(leaves), step):
-        last = min(first + step, len(leaves))
-        squares, others = _search(columns, starts, low, high, first, last, k, count)
-        yield rows[starts[first] : starts[last]], squares, rows[others]
+    for begin in range(0, boxes.leaves, step):
+        end = min(begin + step, boxes.leaves)
+        rows = boxes.rows[boxes.starts[begin] : boxes.starts[end]]
+        squares, others = _nearest_of_leaves(boxes, begin, end, k, count)
+        yield rows, squares, boxes.rows[others]
+
+
+def _nearest_of_leaves(
+    boxes: Boxes, begin: int, end: int, k: int, count: int
+) -> tuple[Matrix, Labels]:
+    """Find the nearest rows of those in some leaves, as places in the boxes."""
+    offset = int(boxes.starts[begin])
+    squares = np.full((int(boxes.starts[end]) - offset, count), np.inf)
+    others = np.zeros(squares.shape, dtype=np.int64)
+    in_threads(
+        lambda leaf: _search(
+            boxes.columns, boxes.starts, boxes.low, boxes.high, boxes.halves, boxes.first,
+            leaf, min(leaf + PIECE, end), offset, k, squares, others,
+        ),
+        range(begin, end, PIECE),
+    )  # fmt: skip
+    return squares, others
 
 
 def neighbours(x: Matrix, count: int) -> Labels:
@@ -48,83 +62,92 @@ def neighbours(x: Matrix, count: int) -> Labels:
     return near
 
 
-def _leaves(x: Matrix) -> list[Integers]:
-    """Halve the rows along their widest column, until few are left in each leaf."""
-    leaves = []
-    waiting = [np.arange(len(x))]
-    while waiting:
-        rows = waiting.pop()
-        if len(rows) <= LEAF:
-            leaves.append(rows)
-            continue
-        points = x[rows]
-        half = len(rows) // 2
-        # a full sort: where a partial one leaves ties depends on the machine
-        split = np.argsort(points[:, np.ptp(points, axis=0).argmax()], kind="stable")
-        waiting += [rows[split[half:]], rows[split[:half]]]
-    return leaves
-
-
 @kernel
 def _search(
     columns: Matrix,
     starts: Labels,
     low: Matrix,
     high: Matrix,
-    first: int,
-    last: int,
+    halves: Labels,
+    first: Labels,
+    begin: int,
+    end: int,
+    offset: int,
     k: int,
-    count: int,
-) -> tuple[Matrix, Labels]:
-    """Find the nearest rows of those in the leaves from ``first`` to ``last``.
+    squares: Matrix,
+    others: Labels,
+) -> None:
+    """Find the nearest rows of those in the leaves from ``begin`` to ``end``.
 
-    Each leaf's rows go together through all leaves, the closest first, by the distance between the
-    boxes around them. Box distances are summed like distances and so never exceed them, not even by
-    rounding.
+    Each leaf's rows go together through its own leaf and then through all other leaves, the
+    closest first, by the distance between the boxes around them; ties go to the first leaf. A node
+    is opened when it is the closest that is left, and no leaf of it can come before that.
     """
-    offset = starts[first]
-    rows = starts[last] - offset
-    squares = np.full((rows, count), np.inf)
-    others = np.zeros((rows, count), dtype=np.int64)
-    reach = np.full(rows, np.inf)
-    apart = np.empty(starts.size - 1)
+    leaves = starts.size - 1
     from_box = np.empty(LEAF)
     from_row = np.empty(LEAF)
-    for leaf in range(first, last):
+    for leaf in range(begin, end):
         start, stop = starts[leaf], starts[leaf + 1]
-        my_reach = reach[start - offset : stop - offset]
-        _measure(low, high, 0, apart.size, low[:, leaf], high[:, leaf], apart)
-        apart[leaf] = -1.0
-        for other in np.argsort(apart, kind="mergesort"):
-            if apart[other] >= my_reach.max():
+        reach = np.full(stop - start, np.inf)
+        farthest = np.inf
+        waiting = [(-1.0, leaf, leaf), (0.0, 0, first.size - 1)]
+        while waiting:
+            apart, _, node = heapq.heappop(waiting)
+            if apart >= farthest:
                 break
-            begin, end = starts[other], starts[other + 1]
-            _measure(columns, columns, start, stop, low[:, other], high[:, other], from_box)
-            for i in range(stop - start):
-                if from_box[i] < my_reach[i]:
-                    point = columns[:, start + i]
-                    _measure(columns, columns, begin, end, point, point, from_row)
-                    row = start - offset + i
-                    candidates = from_row[: end - begin]
-                    my_reach[i] = _insert(
-                        candidates, begin, squares[row], others[row], my_reach[i], k
-                    )
-    return squares, others
+            if node >= leaves:
+                for half in halves[node - leaves]:
+                    gap = gap_between(low, high, half, low[:, leaf], high[:, leaf])
+                    if gap < farthest:
+                        heapq.heappush(waiting, (gap, first[half], half))
+                continue
+            if node == leaf and apart >= 0.0:
+                continue
+            _measure_leaf(
+                columns,
+                starts,
+                low,
+                high,
+                leaf,
+                node,
+                offset,
+                k,
+                squares,
+                others,
+                reach,
+                from_box,
+                from_row,
+            )
+            farthest = reach.max()
 
 
 @kernel
-def _measure(
-    bottoms: Matrix, tops: Matrix, begin: int, end: int, bottom: Matrix, top: Matrix, out: Matrix
+def _measure_leaf(
+    columns: Matrix,
+    starts: Labels,
+    low: Matrix,
+    high: Matrix,
+    leaf: int,
+    other: int,
+    offset: int,
+    k: int,
+    squares: Matrix,
+    others: Labels,
+    reach: Matrix,
+    from_box: Matrix,
+    from_row: Matrix,
 ) -> None:
-    """Write the squared distances of some boxes to one box; a row is a box of no size."""
-    total = out[: end - begin]
-    total[:] = 0.0
-    for j in range(bottoms.shape[0]):
-        lows, highs = bottoms[j, begin:end], tops[j, begin:end]
-        floor, ceiling = bottom[j], top[j]
-        for i in range(total.size):
-            gap = max(max(lows[i] - ceiling, floor - highs[i]), 0.0)
-            total[i] += gap * gap
+    """Look for the nearest rows of one leaf's rows in another leaf."""
+    start, stop = starts[leaf], starts[leaf + 1]
+    begin, end = starts[other], starts[other + 1]
+    measure(columns, columns, start, stop, low[:, other], high[:, other], from_box)
+    for i in range(stop - start):
+        if from_box[i] < reach[i]:
+            point = columns[:, start + i]
+            measure(columns, columns, begin, end, point, point, from_row)
+            row = start - offset + i
+            candidates = from_row[: end - begin]
+            reach[i] = _insert(candidates, begin, squares[row], others[row], reach[i], k)
 
 
 @kernel
