@@ -82,9 +82,9 @@ def section(pictures: Path) -> str:  # noqa: ARG001 - it draws none
     return f"## Scale\n\n{_PROSE}\n\n```\n{printed_by('benchmarks.scale')}\n```\n"
 
 
-_PROSE = """`python -m benchmarks.scale` groups tables as a whole and in [blocks](spec.md#blocks). IL is
-in per cent, with *k* = 5 and averages with all digits, also as a multiple of that of MDAV and of that
-of MDAV with moves on the whole table; times are processor seconds."""
+_PROSE = """`python -m benchmarks.scale` groups tables as a whole and in [blocks](spec.md#blocks).
+IL is in per cent, with *k* = 5 and averages with all digits, also as a multiple of that of MDAV and
+of that of MDAV with moves on the whole table; times are processor seconds."""
 
 
 def _table(kind: str, x: Matrix, rows: int) -> None:
