@@ -1,28 +1,27 @@
 """Masking: turns a table and a plan into the table that would be published."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from algorithms.blocks.cuts import Blocks, blocks_for
+from algorithms.blocks.grouping import How, grouped_in_blocks, solved
+from algorithms.blocks.running import Run, in_order
 from algorithms.history import ABSENT, History
-from algorithms.local_search.recut import recut
-from algorithms.local_search.units import repair
 from algorithms.masked import Grouping, Masked
 from algorithms.microaggregation import METHODS
 from algorithms.microaggregation.method import Method
 from algorithms.orderings.ordering import Ordering
-from algorithms.problem import Budget, Problem
+from algorithms.problem import Problem
+from algorithms.rounding.grid import Grid
 from algorithms.series.cohorts import Cohorts, chances_of_muting, lasting_groups, near_within
 from algorithms.series.keeping import kept_groups
 from algorithms.series.state import Situation
 from algorithms.strata import Settled, SmallStrata, settle
 from algorithms.table import Table
 from algorithms.types import Integers, Matrix, Order, Partition, Watch
-
-BUDGET_OPTIONS = tuple(entry.name for entry in fields(Budget))
-"""Options of every method that asks for a budget."""
 
 WeightRule = Literal["averaged", "never", "as_it_is"]
 WEIGHT_DIGITS = 12
@@ -58,6 +57,9 @@ class Plan:
         Whether the weight of a record is published as the average of its group, not, or unchanged.
     cohorts : Cohorts, optional
         How groups last over the releases of a series; None if each release is grouped afresh.
+    blocks : Blocks, optional
+        How sets of many records are cut into blocks that are grouped one by one; None for the
+        default, which depends on the number of records.
     """
 
     k: int
@@ -71,6 +73,16 @@ class Plan:
     small_strata: SmallStrata = "block"
     weight_published: WeightRule = "averaged"
     cohorts: Cohorts | None = None
+    blocks: Blocks | None = None
+
+    def blocks_for(self, records: int) -> Blocks | None:
+        """Give the blocks of a table; by default none up to 2,000,000 records.
+
+        Nor are there any by default if a path is cut or each column is grouped on its own.
+        """
+        if self.ordering is not None or self.recut or self.each_column:
+            return self.blocks
+        return blocks_for(self.blocks, records)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +107,7 @@ def mask(
     watch: Watch | None = None,
     history: History | None = None,
     fresh: tuple[Grouping, ...] | None = None,
+    run: Run = in_order,
 ) -> Masked:
     """Group the records of a table by a plan, and give each group one published record.
 
@@ -105,9 +118,18 @@ def mask(
     >>> mask(table, Plan(k=2, method=METHODS["mdav"])).published.keys
     (array([2, 9, 2, 9]),)
     """
-    settled = settle(table, plan.k, plan.small_strata)
+    settled = settle(standardised(table, plan), plan.k, plan.small_strata)
     along = paths(settled.table, plan) if fresh is None else ()
-    return represent(settled, plan, group(settled.table, plan, along, watch, history, fresh))
+    return represent(settled, plan, group(settled.table, plan, along, watch, history, fresh, run))
+
+
+def standardised(table: Table, plan: Plan) -> Table:
+    """Give the table on the scale of the plan: with blocks, numbers have that of exact moments.
+
+    Its last digits then do not depend on how the records are read.
+    """
+    exact = plan.blocks_for(len(table)) is not None
+    return table if table.exact == exact else replace(table, exact=exact)
 
 
 def blocks(table: Table, plan: Plan) -> tuple[Block, ...]:
@@ -139,6 +161,7 @@ def group(
     watch: Watch | None = None,
     history: History | None = None,
     fresh: tuple[Grouping, ...] | None = None,
+    run: Run = in_order,
 ) -> tuple[Grouping, ...]:
     """Group the records of each block, and join blocks of the same key columns.
 
@@ -156,27 +179,38 @@ def group(
         The earlier releases of the series.
     fresh : tuple of Grouping, optional
         The groups that the method forms without regard to other releases, if they are known.
+    run : Run
+        How functions are run on the blocks of large sets; the groups do not depend on it.
     """
-    groupings = _fresh(table, plan, along, watch) if fresh is None else fresh
+    groupings = _fresh(table, plan, along, watch, run) if fresh is None else fresh
     history = history or History()
     if plan.cohorts is None and history.revises is None:
         return groupings
-    return (_lasting(table, plan, groupings[0], history, watch),)
+    return (_lasting(table, plan, groupings[0], history, watch, run),)
 
 
 def _fresh(
-    table: Table, plan: Plan, along: Sequence[Order | None], watch: Watch | None
+    table: Table,
+    plan: Plan,
+    along: Sequence[Order | None],
+    watch: Watch | None,
+    run: Run,
 ) -> tuple[Grouping, ...]:
     """Group the records of each block without regard to other releases."""
     parts: dict[tuple[int, ...], list[tuple[Order | None, Partition]]] = {}
     iterations: dict[tuple[int, ...], int] = {}
+    cut = plan.blocks_for(len(table))
     for block, path in zip(blocks(table, plan), along, strict=True):
-        count = _Count(watch)
-        problem = replace(_problem(table, block, plan), path=path, watch=count)
-        groups = _solved(problem, plan, share=len(problem.x) / len(table))
+        problem = replace(_problem(table, block, plan), path=path, watch=watch)
+        how = how_of(plan, problem.grid, len(table))
+        if cut is None or len(problem.x) <= cut.rows:
+            groups, spent = solved(how, problem)
+        else:
+            rows = np.arange(len(table)) if block.rows is None else block.rows
+            groups, spent = grouped_in_blocks(how, problem, rows, cut, run)
         parts.setdefault(block.attributes, []).append((block.rows, groups))
-        if count.iterations is not None:
-            iterations[block.attributes] = iterations.get(block.attributes, 0) + count.iterations
+        if spent is not None:
+            iterations[block.attributes] = iterations.get(block.attributes, 0) + spent
     return tuple(
         Grouping(attributes, _joined(own_parts), iterations.get(attributes))
         for attributes, own_parts in parts.items()
@@ -220,7 +254,12 @@ def _published_weights(table: Table, plan: Plan, groups: Partition) -> Matrix | 
 
 
 def _lasting(
-    table: Table, plan: Plan, fresh: Grouping, history: History, watch: Watch | None
+    table: Table,
+    plan: Plan,
+    fresh: Grouping,
+    history: History,
+    watch: Watch | None,
+    run: Run,
 ) -> Grouping:
     """Group records with regard to the earlier releases of the series."""
     facts = _situation(table, plan, history)
@@ -231,7 +270,7 @@ def _lasting(
         lasting = replace(fresh, partition=Partition(labels, plan.k, table.units), iterations=None)
         return lasting if plan.cohorts is None else replace(lasting, muted=~shown)
     assert plan.cohorts is not None
-    fresh_loss = published_loss(table, _mdav_groups(table, plan))
+    fresh_loss = published_loss(table, _mdav_groups(table, plan, run))
     weight = 1.0 if table.weights is None else float(table.weights.mean())
     labels, shown = lasting_groups(
         facts,
@@ -268,10 +307,10 @@ def _situation(table: Table, plan: Plan, history: History) -> Situation:
     )
 
 
-def _mdav_groups(table: Table, plan: Plan) -> Partition:
+def _mdav_groups(table: Table, plan: Plan, run: Run) -> Partition:
     """Group the records of each block by MDAV, without regard to other releases."""
-    plain = Plan(k=plan.k, method=METHODS["mdav"])
-    return _fresh(table, plain, (None,) * len(blocks(table, plain)), None)[0].partition
+    plain = Plan(k=plan.k, method=METHODS["mdav"], blocks=plan.blocks)
+    return _fresh(table, plain, (None,) * len(blocks(table, plain)), None, run)[0].partition
 
 
 def published_loss(table: Table, groups: Partition) -> float:
@@ -286,17 +325,19 @@ def published_loss(table: Table, groups: Partition) -> float:
     return float(squares.sum() if table.weights is None else (table.weights * squares).sum())
 
 
-class _Count:
-    """Counts the iterations of a search, and passes its progress on."""
+def how_of(plan: Plan, grid: Grid | None, records: int) -> How:
+    """Give the choices of a plan that grouping needs, in a form that can travel.
 
-    def __init__(self, watch: Watch | None) -> None:
-        self.iterations: int | None = None
-        self._watch = watch
-
-    def __call__(self, iterations: int, share: float) -> None:
-        self.iterations = iterations
-        if self._watch is not None:
-            self._watch(iterations, share)
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    grid : Grid, optional
+        Coordinates of publishable values.
+    records : int
+        Records of the whole table.
+    """
+    return How(plan.k, plan.method.name, plan.options, plan.recut, plan.refine, grid, records)
 
 
 def _problem(table: Table, block: Block, plan: Plan) -> Problem:
@@ -315,28 +356,6 @@ def _problem(table: Table, block: Block, plan: Plan) -> Problem:
 def _coordinates(table: Table, block: Block) -> Integers:
     every = np.arange(table.embedding.x.shape[1])
     return np.concatenate([every[table.embedding.places[j]] for j in block.attributes])
-
-
-def _solved(problem: Problem, plan: Plan, share: float) -> Partition:
-    groups = _run(problem, plan.method, plan.options, share)
-    if plan.recut:
-        labels = recut(problem.x, groups.labels, problem.k, problem.grid)
-        if problem.units is not None:
-            labels = repair(problem.x, labels, problem.k, problem.units)
-        groups = Partition(labels, problem.k, problem.units)
-    if plan.refine is not None:
-        start = replace(problem, start=groups.labels)
-        groups = _run(start, METHODS["best"], plan.refine, share)
-    return groups
-
-
-def _run(problem: Problem, method: Method, options: Mapping[str, Any], share: float) -> Partition:
-    """Solve a problem; a search gets its share of the budget in the options."""
-    if not method.searches:
-        return method.solve(problem, options)
-    limits = {name: options[name] for name in BUDGET_OPTIONS if name in options}
-    own = {name: option for name, option in options.items() if name not in limits}
-    return method.solve(replace(problem, budget=Budget(**limits).share(share)), own)
 
 
 def _joined(parts: list[tuple[Order | None, Partition]]) -> Partition:

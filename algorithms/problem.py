@@ -35,6 +35,10 @@ class Budget:
         )
 
 
+BUDGET_OPTIONS = tuple(entry.name for entry in fields(Budget))
+"""Options of every method that asks for a budget."""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """All inputs that a method may ask for; they are checked on construction.

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from algorithms.attributes.attribute import Attribute, Coordinates, Values, is_missing
 from algorithms.attributes.missing import WithMissing
+from algorithms.attributes.number import Number, number_coordinates
 from algorithms.attributes.tree import Tree
 from algorithms.errors import ContractError, DataError
+from algorithms.moments import moments_of
 from algorithms.rounding.grid import Grid
 from algorithms.types import Integers, Labels, Mask, Matrix, Order, Partition
 
@@ -169,6 +171,9 @@ class Table:
     tokens : mapping of str to Integers
         For strata, confidential and other columns, a number for the value of each record that is
         the same in every table of a series; only tables that have it can be compared by values.
+    exact : bool
+        Whether numbers are standardised by exact moments, which are the same in whatever order and
+        parts the records are read.
 
     Raises
     ------
@@ -188,6 +193,7 @@ class Table:
     importance: tuple[float, ...] = ()
     muted: Mask | None = None
     tokens: Mapping[str, Integers] = field(default_factory=dict)
+    exact: bool = False
 
     def __post_init__(self) -> None:
         optional = (self.persons, self.units, self.weights, self.muted)
@@ -262,7 +268,7 @@ class Table:
         faults: list[str] = []
         for j, (attribute, values) in enumerate(zip(self.attributes, self.keys, strict=True)):
             try:
-                scale = attribute.scale(values)
+                scale = self._scale(attribute, values)
             except DataError as error:
                 faults.append(str(error))
                 continue
@@ -279,6 +285,11 @@ class Table:
             columns=tuple(fitted),
             places=tuple(map(slice, starts, ends)),
         )
+
+    def _scale(self, attribute: Attribute, values: Values) -> Coordinates:
+        if self.exact and isinstance(attribute, Number):
+            return number_coordinates(attribute, moments_of(attribute.numbers(values)))
+        return attribute.scale(values)
 
     @cached_property
     def blocks(self) -> Labels | None:

@@ -188,6 +188,9 @@ def _process(
         if iterations:
             each_column = spec.microaggregation.each_column
             attempt = attempt.adding(iterations=iterations if each_column else iterations[0])
+        blocks = spec.plan.blocks_for(len(masked.original))
+        if blocks is not None:
+            attempt = attempt.adding(blocks=asdict(blocks))
         get_run_logger().info("%s", evaluation)
 
         verdicts = Verdicts(

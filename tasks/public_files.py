@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -109,6 +109,7 @@ def describe(
     digests = checksums_of(data)
     release, how, measured = spec.release, spec.microaggregation, approval.evaluation
     attributes = masked.published.attributes
+    blocks = spec.plan.blocks_for(table.num_rows)
     return Claims(
         format=FORMAT,
         name=release.name,
@@ -129,6 +130,7 @@ def describe(
         recut=how.recut,
         refine=how.refine,
         each_column=how.each_column,
+        blocks=None if blocks is None else asdict(blocks),
         kinds={attribute.name: kind_of(attribute) for attribute in attributes},
         counts=RECORDS if spec.columns.unit is None else UNITS,
         small_strata=how.small_strata,

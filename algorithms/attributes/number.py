@@ -7,6 +7,7 @@ import numpy as np
 
 from algorithms.attributes.attribute import Coordinates, Values
 from algorithms.errors import ContractError, DataError
+from algorithms.moments import Moments
 from algorithms.rounding.centroids import (
     decimal_centroids,
     integer_centroids,
@@ -17,6 +18,9 @@ from algorithms.rounding.centroids import (
 from algorithms.rounding.grid import Grid, grid_of
 from algorithms.standardisation import Scale, scale_of
 from algorithms.types import Matrix, Partition
+
+WIDEST = 1e150
+"""Numbers must spread over less, so that squares of their differences can be added up."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,7 @@ class Number:
         column = self.numbers(values).reshape(-1, 1)
         scale = scale_of(column)
         if not np.isfinite(scale.deviation).all():
-            raise DataError(
-                f"{self.name!r} must spread over less than 1e150 to be standardised; it spreads "
-                "further: express it in larger units"
-            )
+            raise DataError(_too_wide(self.name))
         return NumberCoordinates(scale, grid_of(column, scale, [self.places], [self.whole]))
 
     def represent(
@@ -123,3 +124,39 @@ class NumberCoordinates:
     def average(self, values: Values, groups: Partition, weights: Matrix | None = None) -> Matrix:
         """Average each group in the units of the column, then express the average."""
         return self.embed(real_centroids(np.asarray(values, dtype=np.float64), groups, weights))
+
+
+def number_coordinates(attribute: Number, moments: Moments) -> NumberCoordinates:
+    """Fit coordinates to the exact moments of a column.
+
+    Parameters
+    ----------
+    attribute : Number
+        The column.
+    moments : Moments
+        Those of all of its numbers; its grid begins at the smallest.
+
+    Raises
+    ------
+    DataError
+        If the numbers spread too far to be standardised.
+
+    Examples
+    --------
+    >>> from algorithms.moments import moments_of
+    >>> staff = Number("staff", places=0, whole=True)
+    >>> number_coordinates(staff, moments_of(np.array([1.0, 3.0]))).grid.whole
+    array([ True])
+    """
+    if not moments.most - moments.least < WIDEST:
+        raise DataError(_too_wide(attribute.name))
+    scale = Scale(np.array([moments.mean]), np.array([moments.deviation]))
+    ends = np.array([[moments.least], [moments.most]])
+    return NumberCoordinates(scale, grid_of(ends, scale, [attribute.places], [attribute.whole]))
+
+
+def _too_wide(name: str) -> str:
+    return (
+        f"{name!r} must spread over less than {WIDEST:g} to be standardised; it spreads further: "
+        "express it in larger units"
+    )

@@ -89,6 +89,11 @@ class Method:
             labels = repair(problem.x, labels, problem.k, problem.units)
         return Partition(labels, problem.k, problem.units)
 
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+        return self.run.__name__
+
     @cached_property
     def asks(self) -> tuple[str, ...]:
         """Name the fields of a problem that the method is given."""

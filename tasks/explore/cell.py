@@ -8,10 +8,10 @@ from algorithms.evaluation import Evaluation
 from algorithms.history import History
 from algorithms.local_search.search import default_iterations
 from algorithms.masked import Masked
-from algorithms.masking import BUDGET_OPTIONS
 from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
+from algorithms.problem import BUDGET_OPTIONS
 from algorithms.table import Table
 from expectations.gate import Verdict, Verdicts
 from expectations.request.sections.microaggregation import MicroaggregationSection
@@ -128,6 +128,7 @@ def choices(
                         # a spec without a path has no options of one
                         ordering_options=how.ordering_options if path == how.ordering else {},
                         small_strata=how.small_strata,
+                        blocks=None if METHODS[method].reads_path else how.blocks,
                     )
                 )
     return sections
