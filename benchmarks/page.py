@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
-SECTIONS = ("mdav", "cold_start", "frontier", "methods", "cutting", "across", "series")
+SECTIONS = ("mdav", "cold_start", "frontier", "methods", "cutting", "across", "series", "scale")
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite")
 
 

@@ -186,6 +186,8 @@ class Record(BaseModel):
     seconds: float = 0.0
     input: InputFacts | None = None
     iterations: int | list[int] | None = None
+    blocks: dict[str, int] | None = None
+    """The rows and seams of the blocks into which large sets of records were cut."""
     evaluation: EvaluationFacts | None = None
     gate: tuple[Verdict, ...] = ()
     expectations: tuple[FindingFacts, ...] = ()

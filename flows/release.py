@@ -37,6 +37,8 @@ from flows.outcome import (
 from flows.review import ask, check_answerable, check_starter, starter
 from flows.states import WAITING
 from flows.wait import check_present, wait_for_source
+from tasks.compute.computing import computing
+from tasks.compute.engine import Engine
 from tasks.ingest import connection_warnings, ingest
 from tasks.judge import judge
 from tasks.pipeline import as_task, mask_and_measure
@@ -172,6 +174,17 @@ def _release(
 def _process(
     attempt: Attempt, spec: ReleaseSpec, *, dry_run: bool = False, hold: bool = False
 ) -> Outcome:
+    """Take the table through all stages, once the engine has been checked."""
+    try:
+        with computing(spec.compute) as engine:
+            return _through_stages(attempt, spec, engine, dry_run=dry_run, hold=hold)
+    except Exception as error:
+        return stopped(attempt, reduced("compute", error))
+
+
+def _through_stages(
+    attempt: Attempt, spec: ReleaseSpec, engine: Engine, *, dry_run: bool, hold: bool
+) -> Outcome:
     """Take the table through all stages; no record of it is left in memory after that."""
     try:
         source, facts = ingest(spec)
@@ -181,13 +194,18 @@ def _process(
         attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
         recalled = recall(source, table, spec)
         attempt = _warned(attempt, recalled.warnings)
-        masked, evaluation = mask_and_measure(table, spec, as_task, history=recalled.history)
+        masked, evaluation = mask_and_measure(
+            table, spec, as_task, history=recalled.history, run=engine.run
+        )
         found = (*masking_warnings(masked), *series_warnings(spec, evaluation))
         attempt = _warned(attempt, found)
         iterations = [each.iterations for each in masked.groupings if each.iterations is not None]
         if iterations:
             each_column = spec.microaggregation.each_column
             attempt = attempt.adding(iterations=iterations if each_column else iterations[0])
+        blocks = spec.plan.blocks_for(len(masked.original))
+        if blocks is not None:
+            attempt = attempt.adding(blocks=asdict(blocks))
         get_run_logger().info("%s", evaluation)
 
         verdicts = Verdicts(

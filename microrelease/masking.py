@@ -165,6 +165,7 @@ def mask(
     ordering_options: Mapping[str, Any] = NOTHING,
     refine: Mapping[str, Any] | None = None,
     recut: bool = False,
+    blocks: Mapping[str, int] | None = None,
     bound_rounds: int = 0,
     certify_seconds: float = 0.0,
 ) -> Masked:
@@ -231,6 +232,10 @@ def mask(
         Improve the groups by the search of ``best``, with its options.
     recut : bool
         Cut the groups again along the path through them.
+    blocks : mapping, optional
+        Cut sets of more than ``rows`` records into blocks that are grouped one by one, and mend
+        their borders in ``seams`` rounds, as ``{"rows": 40_000, "seams": 1}``; by default only
+        tables of more than 2,000,000 records are cut.
     bound_rounds, certify_seconds : int and float
         Work spent on a stronger lower bound, for the certificate.
 
@@ -296,6 +301,7 @@ def mask(
             "ordering_options": ordering_options,
             "refine": refine,
             "recut": recut,
+            "blocks": blocks,
         },
         evaluation={"bound_rounds": bound_rounds, "certify_seconds": certify_seconds},
     )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from algorithms import masking
+from algorithms.blocks.running import Run, in_order
 from algorithms.history import History
 from algorithms.masked import Grouping
 from algorithms.masking import Plan
@@ -18,9 +19,10 @@ def microaggregate(
     plan: Plan,
     paths: Sequence[Order | None],
     history: History | None = None,
+    run: Run = in_order,
 ) -> tuple[Grouping, ...]:
     """Group the records of each block with the method of the plan."""
-    return masking.group(table, plan, paths, _report, history)
+    return masking.group(table, plan, paths, _report, history, run=run)
 
 
 def _report(_iterations: int, share: float) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from typing import Any
 
+from algorithms.blocks.running import Run, in_order
 from algorithms.evaluation import Evaluation
 from algorithms.history import History
 from algorithms.masked import Masked
@@ -35,6 +36,7 @@ def mask_and_measure(
     call: Call,
     measures: Collection[str] | None = None,
     history: History | None = None,
+    run: Run = in_order,
 ) -> tuple[Masked, Evaluation]:
     """Mask a table by its spec, and measure the result.
 
@@ -50,11 +52,13 @@ def mask_and_measure(
         Measures to compute; by default all that apply.
     history : History, optional
         The earlier releases of the series.
+    run : Run
+        How functions are run on the blocks of a large table; it changes no result.
     """
     plan = spec.plan
     settled: Settled = call(standardise, table, plan)
     paths = call(order, settled.table, plan)
-    groupings = call(microaggregate, settled.table, plan, paths, history)
+    groupings = call(microaggregate, settled.table, plan, paths, history, run)
     masked: Masked = call(round_integers, settled, plan, groupings)
     evaluation: Evaluation = call(evaluate, masked, spec, measures, history)
     return masked, evaluation

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 
@@ -181,6 +181,7 @@ def describe(
     It contains nothing that differs between runs, so the same release gives the same bytes.
     """
     release, how, measured = spec.release, spec.microaggregation, approval.evaluation
+    blocks = spec.plan.blocks_for(rows.rows)
     return Claims(
         format=FORMAT,
         name=release.name,
@@ -201,6 +202,7 @@ def describe(
         recut=how.recut,
         refine=how.refine,
         each_column=how.each_column,
+        blocks=None if blocks is None else asdict(blocks),
         kinds={attribute.name: kind_of(attribute) for attribute in rows.attributes},
         counts=RECORDS if spec.columns.unit is None else UNITS,
         small_strata=how.small_strata,

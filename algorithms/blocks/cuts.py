@@ -21,6 +21,11 @@ SHIFTED = ((0.35, 0.6, 0.4), (0.65, 0.4, 0.6))
 borders of blocks then differ."""
 
 
+SLACK = 0.05
+"""Share of its records by which a block may be larger than asked, before it is cut again: a sample
+tells its size no better."""
+
+
 @dataclass(frozen=True)
 class Blocks:
     """How a large set of records is cut into blocks that are grouped one by one.
@@ -188,7 +193,7 @@ def cut(sample: Matrix, records: int, rows: int, shares: Sequence[float] = ()) -
     waiting: list[tuple[Matrix, int, int, int]] = [(sample, 0, -1, 0)]
     while waiting:
         part, depth, parent, side = waiting.pop()
-        blocks = math.ceil(len(part) * per_sampled / rows)
+        blocks = math.ceil(len(part) * per_sampled / rows - SLACK)
         share = shares[depth % len(shares)] if shares else (blocks // 2) / max(blocks, 1)
         found = _cut(part, share) if blocks > 1 else None
         place = -1 - count if found is None else len(axes)

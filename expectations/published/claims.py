@@ -112,7 +112,7 @@ class Claims:
         Number of rows.
     k : int
         Smallest number of rows that share a combination of quasi-identifiers.
-    method, ordering, ordering_options, options, recut, refine, each_column
+    method, ordering, ordering_options, options, recut, refine, each_column, blocks
         How the records were grouped, as in the section ``microaggregation`` of a spec.
     kinds : mapping of str to Kind
         The kind of each quasi-identifier.
@@ -168,6 +168,7 @@ class Claims:
     figures: Mapping[str, float] = field(default_factory=dict)
     revision_reason: str = ""
     series: SeriesClaims | None = None
+    blocks: Mapping[str, int] | None = None
 
     @property
     def muted(self) -> int:
@@ -262,7 +263,7 @@ class Claims:
             (self.name, self.title, self.version, self.licence, self.period, self.revision),
             (self.types, self.roles, self.rows, self.k, self.method, self.options),
             (self.ordering, self.ordering_options, self.recut, self.refine, self.each_column),
-            (self.kinds, self.counts, self.small_strata),
+            (self.kinds, self.counts, self.small_strata, self.blocks),
         )
 
     @property
@@ -325,6 +326,8 @@ def encode(claims: Claims) -> bytes:
             "recut": claims.recut,
             "refine": claims.refine,
             "each_column": claims.each_column,
+            # only where there are blocks: other releases keep their bytes
+            **({} if claims.blocks is None else {"blocks": claims.blocks}),
             "small_strata": claims.small_strata,
             "k_counts": claims.counts,
             "groups": claims.groups,
@@ -386,11 +389,12 @@ def _stated(package: Any) -> dict[str, Kind]:
 def _format_4(package: Any) -> Claims:
     """Read format 4."""
     claims = package["microrelease"]
-    series = claims["series"]
+    series, blocks = claims["series"], claims.get("blocks")
     return replace(
         _format_3(package),
         revision_reason=str(claims["revision_reason"]),
         series=None if series is None else SeriesClaims.of(series),
+        blocks=None if blocks is None else {name: int(blocks[name]) for name in ("rows", "seams")},
     )
 
 

@@ -87,7 +87,8 @@ class DaskEngine(Engine):
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                done = wait(list(in_flight), timeout=POLL, return_when="FIRST_COMPLETED").done
+                with self._client.as_current():
+                    done = wait(list(in_flight), timeout=POLL, return_when="FIRST_COMPLETED").done
             except TimeoutError:
                 if self._client.nthreads():
                     end = time.monotonic() + PATIENCE
@@ -111,6 +112,9 @@ def _figures(name: str, future: "Future[Any]") -> Any:
             "block, perhaps because memory ran out: give workers more memory or use smaller "
             "blocks, and run again"
         ) from None
+    finally:
+        # the traceback of an error keeps the future alive, and Dask its job
+        future.release()
     if isinstance(result, ReleaseError):
         raise result
     return result
@@ -161,8 +165,11 @@ def _connected(cluster: ClusterSection) -> Iterator["Client"]:
             "compute.engine: dask needs the packages dask and distributed; they are not installed: "
             "install microrelease[dask], here and on every worker"
         ) from None
-    # the faults that matter are told in sentences; others may hold addresses and tracebacks
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # the faults that matter are told in sentences; children have levels of their own
+    for name in [
+        name for name in logging.root.manager.loggerDict if name.startswith("distributed")
+    ]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     tls = cluster.tls
     for file in (tls.ca, tls.cert, tls.key):
         if not file.is_file():

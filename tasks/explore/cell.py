@@ -128,6 +128,7 @@ def choices(
                         # a spec without a path has no options of one
                         ordering_options=how.ordering_options if path == how.ordering else {},
                         small_strata=how.small_strata,
+                        blocks=None if METHODS[method].reads_path else how.blocks,
                     )
                 )
     return sections

@@ -145,6 +145,7 @@ def methodology(claims: Claims, facts: Facts) -> str:
         across=across(claims),
         muted=muted(claims),
         revised=revised(claims),
+        blocks=blocks(claims),
         lines=_kinds_in_words(claims, LINES),
         labelled=_kinds_in_words(claims, LABELLED),
         moments=facts.moments,
@@ -183,6 +184,23 @@ def promise(claims: Claims) -> str:
     names = in_words(claims.known)
     gaps = "; a missing value counts as a value" if _may_be_missing(claims) else ""
     return f"every combination of values in {names} occurs in {who}{gaps}"
+
+
+def blocks(claims: Claims) -> str:
+    """Say into which blocks the records were cut, in one sentence; empty if they were not."""
+    if claims.blocks is None:
+        return ""
+    rows, seams = claims.blocks["rows"], claims.blocks["seams"]
+    rounds = "once" if seams == 1 else f"{seams} times"
+    mended = (
+        f", and {rounds} the table was cut elsewhere and records moved to groups across the former "
+        "borders, where this brought the averages closer to the original values"
+    )
+    return (
+        f"Sets of more than {rows:,} records were cut into blocks of about that size, across the "
+        f"directions in which the records differ most; each block was grouped on its own"
+        f"{mended if seams else ''}."
+    )
 
 
 def _may_be_missing(claims: Claims) -> bool:

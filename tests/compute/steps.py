@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,8 @@ def two_steps(engine: Engine, marks: Path | None = None) -> Any:
     assert engine.store.names() == ["gather/0", "gather/1", "gather/2"]
     assert joined == kept
     return sums, joined
+
+
+def wait(given: float, _number: int, _inputs: tuple[Arrays, ...]) -> Output:
+    time.sleep(given)
+    return Output()

@@ -1,5 +1,6 @@
 """The section ``microaggregation``: the method that groups the records, and its options."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -11,6 +12,7 @@ from algorithms.orderings import ORDERINGS
 from algorithms.strata import SmallStrata
 from expectations.request.fields import STRICT, GroupSize, MethodName, OrderingName
 from expectations.request.options import check_options
+from expectations.request.sections.blocks import BlocksSection
 
 
 class MicroaggregationSection(BaseModel):
@@ -40,6 +42,10 @@ class MicroaggregationSection(BaseModel):
     """Group each quasi-identifier on its own. This does not protect their combinations: with more
     than one of them, the gate refuses almost every table, because it is not k-anonymous."""
 
+    blocks: BlocksSection | None = None
+    """Cut sets of many records into blocks that are grouped one by one, so that time grows in
+    proportion to the table. By default tables of more than 2,000,000 records are cut."""
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         method = METHODS[self.method]
@@ -58,7 +64,30 @@ class MicroaggregationSection(BaseModel):
             check_options("ordering", self.ordering, run, self.ordering_options)
         elif self.ordering_options:
             raise SpecError("ordering_options need an ordering; the spec names none")
+        faults = [] if self.blocks is None else list(self._block_faults(self.blocks))
+        if faults:
+            raise SpecError("; ".join(faults))
         return self
+
+    def _block_faults(self, blocks: BlocksSection) -> Iterator[str]:
+        """List the choices that blocks exclude."""
+        if self.ordering is not None:
+            yield (
+                f"method {self.method!r} cuts one path through all records: drop blocks, or name "
+                "a method that reads no path"
+            )
+        if self.recut:
+            yield "recut cuts one path through all groups: drop recut or blocks"
+        if self.each_column:
+            yield "each_column groups single columns, which need no blocks: drop one of them"
+        for key, options in (("options", self.options), ("refine", self.refine or {})):
+            if options.get("seconds") is not None:
+                yield (
+                    f"{key}.seconds is a budget that blocks cannot share, because they may run at "
+                    "the same time: give iterations instead"
+                )
+        if blocks.rows < 2 * self.k:
+            yield f"blocks.rows must be at least 2 k = {2 * self.k}; it is {blocks.rows}"
 
     @property
     def plan(self) -> Plan:
@@ -73,4 +102,5 @@ class MicroaggregationSection(BaseModel):
             refine=self.refine,
             each_column=self.each_column,
             small_strata=self.small_strata,
+            blocks=None if self.blocks is None else self.blocks.blocks,
         )
