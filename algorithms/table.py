@@ -347,21 +347,26 @@ class Stretched:
 
     @property
     def grid(self) -> Grid:
+        """The coordinates of publishable values."""
         grid = self.scale.grid
         return Grid(self.factor * grid.origin, self.factor * grid.step, grid.whole)
 
     @property
     def centre(self) -> Matrix:
+        """The mean of the coordinates of the table."""
         return self.factor * self.scale.centre
 
     @property
     def one_label(self) -> bool:
+        """Whether different values are equally far apart, and a group publishes one of them."""
         return self.scale.one_label
 
     def embed(self, values: Values) -> Matrix:
+        """Give the coordinates of values, one row per record."""
         return self.factor * self.scale.embed(values)
 
     def average(self, values: Values, groups: Partition, weights: Matrix | None = None) -> Matrix:
+        """Give the coordinates of each record's group average, with all digits."""
         return self.factor * self.scale.average(values, groups, weights)
 
 

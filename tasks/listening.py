@@ -69,6 +69,11 @@ class _Both(Listener):
 _listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
 
 
+def report(_done: int, share: float) -> None:
+    """Report the share of a stage that is done."""
+    listener().searched(share)
+
+
 def listener() -> Listener:
     """Return the listener of this context; by default one that ignores all reports."""
     return _listener.get() or Listener()

@@ -9,7 +9,7 @@ from algorithms.masked import Grouping
 from algorithms.masking import Plan
 from algorithms.table import Table
 from algorithms.types import Order
-from tasks.listening import listener
+from tasks.listening import report
 from tasks.stage import stage
 
 
@@ -22,8 +22,4 @@ def microaggregate(
     run: Run = in_order,
 ) -> tuple[Grouping, ...]:
     """Group the records of each block with the method of the plan."""
-    return masking.group(table, plan, paths, _report, history, run=run)
-
-
-def _report(_iterations: int, share: float) -> None:
-    listener().searched(share)
+    return masking.group(table, plan, paths, report, history, run=run)

@@ -1,6 +1,6 @@
 """Suites for the source file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from algorithms.attributes import Hierarchy
 from algorithms.attributes.tree import Tree
@@ -54,6 +54,29 @@ def input_suite(spec: ReleaseSpec) -> Suite:
             ),
         ),
     )
+
+
+def about_columns(names: Sequence[str], columns: ColumnsSection) -> str:
+    """Name the columns of the spec that are missing, and count those without a role.
+
+    Names without a role are not shown: a damaged header may contain records.
+    """
+    missing = [name for name in columns.all if name not in names]
+    unknown = sum(name not in columns.all for name in names)
+    counts = f"the file has {len(names)} columns, the spec names {len(columns.all)}"
+    if len(missing) == len(columns.all):
+        return (
+            f"no column of the spec is in the file ({counts}); check its header and "
+            "source.delimiter"
+        )
+    if not missing and not unknown:
+        return ""
+    parts = [
+        f"missing from the file: {', '.join(map(repr, missing))}" if missing else "",
+        f"without a role in the spec: {unknown} (names not shown)" if unknown else "",
+        counts,
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def _complete(columns: ColumnsSection) -> Iterator[Rule]:

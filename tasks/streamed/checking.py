@@ -16,7 +16,7 @@ from algorithms.errors import DataError, RefusedError
 from algorithms.types import Watch
 from expectations.numbers import Decimals, decimals_of, to_floats, to_integers
 from expectations.request.spec import ReleaseSpec
-from expectations.suites.input_suite import input_suite, shape_suite
+from expectations.suites.input_suite import about_columns, input_suite, shape_suite
 from expectations.suites.require import (
     Finding,
     joined,
@@ -84,7 +84,8 @@ def check_streamed(
     """Check all chunks of a source against the input suites, as `validate` does with a table."""
     engine = source.engine
     head = unpacked(engine.store.read(*source.addresses[0]))
-    shape = require(shape_suite(spec), frame_of(head), DataError, _about_columns(source, spec))
+    hint = about_columns(source.schema.names, spec.columns)
+    shape = require(shape_suite(spec), frame_of(head), DataError, hint)
     suite = input_suite(spec)
     jobs = [Job(i, (place,)) for i, place in enumerate(source.addresses)]
     counts: list[_Counts] = engine.map("validate", check_chunk, spec, jobs, watch)
@@ -214,9 +215,3 @@ def _check_strata(strata: Counter[Stratum], k: int) -> None:
             "hold fewer: choose coarser ones, or hold the table in memory (compute.memory_rows), "
             "where they can be merged or withheld"
         )
-
-
-def _about_columns(source: StreamedSource, spec: ReleaseSpec) -> str:
-    from tasks.validate import about_columns
-
-    return about_columns(source.schema.names, spec.columns)

@@ -111,6 +111,11 @@ class StreamedFiles(Files):
         return Table(attributes, tuple(np.empty(0, dtype=kind) for kind in kinds))
 
     @property
+    def published(self) -> Table:
+        """A table of no records, as `original`."""
+        return self.original
+
+    @property
     def places(self) -> tuple[slice, ...]:
         """One coordinate for each key column."""
         return tuple(slice(j, j + 1) for j in range(len(self.masked.scales.attributes)))

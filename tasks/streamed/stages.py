@@ -1,0 +1,46 @@
+"""The stages of a streamed table, from its checked chunks to its measures."""
+
+from collections.abc import Callable
+from typing import Any
+
+from algorithms import evaluation
+from algorithms.evaluation import Evaluation
+from expectations.request.spec import ReleaseSpec
+from tasks.listening import report
+from tasks.stage import stage
+from tasks.streamed.checking import StreamedTable
+from tasks.streamed.files import StreamedFiles
+from tasks.streamed.masking import (
+    Standardised,
+    StreamedMasked,
+    group_streamed,
+    standardise_streamed,
+)
+
+
+@stage(name="standardise")
+def standardise(table: StreamedTable, spec: ReleaseSpec) -> Standardised:
+    """Find the scale of each column by exact moments, and the cuts of each large stratum."""
+    return standardise_streamed(table, spec, report)
+
+
+@stage(name="microaggregate")
+def microaggregate(standardised: Standardised) -> StreamedMasked:
+    """Group the records of each block, mend seams, and average and round each group."""
+    return group_streamed(standardised, report)
+
+
+@stage(name="evaluate")
+def evaluate(files: StreamedFiles, spec: ReleaseSpec) -> Evaluation:
+    """Compare the rounded values that would be published with the originals."""
+    return evaluation.evaluate(files, None, spec.evaluation.model_dump(), report)
+
+
+def mask_and_measure(
+    table: StreamedTable, spec: ReleaseSpec, call: Callable[..., Any]
+) -> tuple[StreamedMasked, StreamedFiles, Evaluation]:
+    """Mask a streamed table by its spec, and measure the result."""
+    standardised = call(standardise, table, spec)
+    masked: StreamedMasked = call(microaggregate, standardised)
+    files = StreamedFiles(masked, spec.columns.confidential)
+    return masked, files, call(evaluate, files, spec)
