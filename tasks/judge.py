@@ -18,10 +18,7 @@ from expectations.suites.output_suite import (
 )
 from expectations.suites.require import Finding, require
 from expectations.tables import arrow_of, frame_of
-from tasks.listening import report
 from tasks.stage import stage
-from tasks.streamed.judging import judge_streamed
-from tasks.streamed.masking import StreamedMasked
 
 
 @dataclass(frozen=True)
@@ -33,10 +30,8 @@ class Judgement:
 
 
 @stage(name="judge")
-def judge(masked: Masked | StreamedMasked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
+def judge(masked: Masked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
     """Refuse a table that fails a limit; then check it against the output suite."""
-    if isinstance(masked, StreamedMasked):
-        return Judgement(*judge_streamed(masked, verdicts, spec, report))
     frame = frame_of(arrow_of(masked.published, spec.columns))
     approval = Approval(verdicts, digest_of(frame))
     original = masked.original

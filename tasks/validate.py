@@ -8,21 +8,18 @@ from expectations.request.spec import ReleaseSpec
 from expectations.suites.input_suite import about_columns, input_suite, shape_suite
 from expectations.suites.require import Finding, Run, require, with_great_expectations
 from expectations.tables import frame_of, table_from_arrow
-from tasks.listening import report
 from tasks.stage import stage
-from tasks.streamed.checking import StreamedTable, check_streamed
-from tasks.streamed.source import StreamedSource
 
 
 @stage(name="validate")
 def validate(
-    source: pa.Table | StreamedSource, spec: ReleaseSpec, run: Run = with_great_expectations
-) -> tuple[Table | StreamedTable, tuple[Finding, ...]]:
+    source: pa.Table, spec: ReleaseSpec, run: Run = with_great_expectations
+) -> tuple[Table, tuple[Finding, ...]]:
     """Check the source against the input suites.
 
     Parameters
     ----------
-    source : pyarrow.Table or StreamedSource
+    source : pyarrow.Table
         The columns of the file.
     spec : ReleaseSpec
         The spec of the release.
@@ -31,13 +28,11 @@ def validate(
 
     Returns
     -------
-    table : Table or StreamedTable
+    table : Table
         The source, with the kinds and roles that the spec declares.
     findings : tuple of Finding
         Results of all rules.
     """
-    if isinstance(source, StreamedSource):
-        return check_streamed(source, spec, report)
     return check_source(source, spec, run)
 
 

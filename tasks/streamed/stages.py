@@ -5,17 +5,30 @@ from typing import Any
 
 from algorithms import evaluation
 from algorithms.evaluation import Evaluation
+from expectations.gate import Verdicts
 from expectations.request.spec import ReleaseSpec
+from expectations.suites.require import Finding
+from tasks.judge import Judgement
 from tasks.listening import report
 from tasks.stage import stage
-from tasks.streamed.checking import StreamedTable
+from tasks.streamed.checking import StreamedTable, check_streamed
 from tasks.streamed.files import StreamedFiles
+from tasks.streamed.judging import judge_streamed
 from tasks.streamed.masking import (
     Standardised,
     StreamedMasked,
     group_streamed,
     standardise_streamed,
 )
+from tasks.streamed.source import StreamedSource
+
+
+@stage(name="validate")
+def validate(
+    source: StreamedSource, spec: ReleaseSpec
+) -> tuple[StreamedTable, tuple[Finding, ...]]:
+    """Check all chunks of a source against the input suites."""
+    return check_streamed(source, spec, report)
 
 
 @stage(name="standardise")
@@ -34,6 +47,12 @@ def microaggregate(standardised: Standardised) -> StreamedMasked:
 def evaluate(files: StreamedFiles, spec: ReleaseSpec) -> Evaluation:
     """Compare the rounded values that would be published with the originals."""
     return evaluation.evaluate(files, None, spec.evaluation.model_dump(), report)
+
+
+@stage(name="judge")
+def judge(masked: StreamedMasked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
+    """Refuse a table that fails a limit; then check its parts against the output suite."""
+    return Judgement(*judge_streamed(masked, verdicts, spec, report))
 
 
 def mask_and_measure(
