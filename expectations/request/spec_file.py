@@ -124,8 +124,8 @@ def validated(content: dict[str, Any]) -> ReleaseSpec:
         raise SpecError("\n".join(faults(error))) from None
 
 
-def from_yaml(text: str) -> Any:
-    """Parse YAML, more strictly than YAML itself does.
+def from_yaml(text: str, what: str = "the spec") -> Any:
+    """Parse YAML, more strictly than YAML itself does; ``what`` names it to the user.
 
     Raises
     ------
@@ -135,9 +135,9 @@ def from_yaml(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_Plain)
     except yaml.YAMLError as error:
-        raise SpecError(f"the spec must be valid YAML; {_yaml_fault(error)}") from None
+        raise SpecError(f"{what} must be valid YAML; {_yaml_fault(error)}") from None
     except RecursionError:
-        raise SpecError("the spec must be valid YAML; it is nested too deeply") from None
+        raise SpecError(f"{what} must be valid YAML; it is nested too deeply") from None
 
 
 class _Plain(yaml.SafeLoader):

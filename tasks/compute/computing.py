@@ -37,7 +37,9 @@ def compute_of_site(compute: ComputeSection) -> ComputeSection:
         return compute
     path = Path(file).absolute()
     try:
-        content = compute_from_folder(from_yaml(path.read_text("utf-8")), path.parent)
+        content = compute_from_folder(
+            from_yaml(path.read_text("utf-8"), f"the file in {VARIABLE}"), path.parent
+        )
         return ComputeSection.model_validate(content)
     except (OSError, UnicodeDecodeError) as error:
         found = getattr(error, "strerror", None) or "it is not text"
@@ -86,7 +88,7 @@ def _cluster_in_block(name: str) -> ClusterSection:
     text = secret_block(block)
     try:
         if text is not None:
-            return ClusterSection.model_validate(from_yaml(text.get_secret_value()))
+            return ClusterSection.model_validate(from_yaml(text.get_secret_value(), block))
         fault = "it is not known: save it"
     except ValidationError as error:
         fault = "; ".join(faults(error))
