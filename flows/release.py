@@ -1,14 +1,20 @@
 """The pipeline: from a release spec to a published, verified folder."""
 
+from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+import pyarrow as pa
 from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
+from algorithms.comparison import Comparison, Files
 from algorithms.errors import RejectedError, ReleaseError
+from algorithms.evaluation import Evaluation
+from algorithms.masked import Masked
 from expectations.data_warnings import (
     masking_warnings,
     series_warnings,
@@ -19,6 +25,7 @@ from expectations.gate import Verdicts
 from expectations.manifest import Record
 from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
 from expectations.request.spec import ReleaseSpec
+from expectations.suites.require import Finding
 from flows.alone import alone, deciding, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import (
@@ -39,12 +46,14 @@ from flows.states import WAITING
 from flows.wait import check_present, wait_for_source
 from tasks.compute.computing import computing
 from tasks.compute.engine import Engine
+from tasks.evaluate import evaluate
 from tasks.ingest import connection_warnings, ingest
-from tasks.judge import judge
-from tasks.pipeline import as_task, mask_and_measure
+from tasks.judge import Judgement, judge
+from tasks.pipeline import as_task, mask
 from tasks.profile import profile
 from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
-from tasks.recall import recall
+from tasks.publishable import Publishable
+from tasks.recall import Recalled, recall
 from tasks.reporting.artefacts import progress
 from tasks.stage import guarded, reduced
 from tasks.store import provenance
@@ -52,6 +61,10 @@ from tasks.store.ownership import check_owner
 from tasks.store.predecessors import compare_with_earlier
 from tasks.store.public_folder import check_places
 from tasks.store.register import BLOCKED, FAILED, Register, now
+from tasks.streamed import stages as streamed
+from tasks.streamed.files import StreamedFiles
+from tasks.streamed.sorting import StreamedRows
+from tasks.streamed.source import StreamedSource
 from tasks.validate import validate
 
 
@@ -187,23 +200,18 @@ def _through_stages(
 ) -> Outcome:
     """Take the table through all stages; no record of it is left in memory after that."""
     try:
-        source, facts = ingest(spec)
+        source, facts = ingest(spec, engine)
         read = (*connection_warnings(spec), *source_warnings(facts))
         attempt = _warned(attempt.adding(input=facts), read)
-        table, checked = validate(source, spec)
-        attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
-        recalled = recall(source, table, spec)
-        attempt = _warned(attempt, recalled.warnings)
-        masked, evaluation = mask_and_measure(
-            table, spec, as_task, history=recalled.history, run=engine.run
-        )
-        found = (*masking_warnings(masked), *series_warnings(spec, evaluation))
-        attempt = _warned(attempt, found)
-        iterations = [each.iterations for each in masked.groupings if each.iterations is not None]
-        if iterations:
-            each_column = spec.microaggregation.each_column
-            attempt = attempt.adding(iterations=iterations if each_column else iterations[0])
-        blocks = spec.plan.blocks_for(len(masked.original))
+        if isinstance(source, StreamedSource):
+            attempt, measured = _streamed(attempt, source, spec)
+        else:
+            attempt, measured = _in_memory(attempt, source, spec, engine)
+        del source
+        evaluation = measured.evaluation
+        if measured.iterations is not None:
+            attempt = attempt.adding(iterations=measured.iterations)
+        blocks = spec.plan.blocks_for(evaluation.records)
         if blocks is not None:
             attempt = attempt.adding(blocks=asdict(blocks))
         get_run_logger().info("%s", evaluation)
@@ -216,13 +224,13 @@ def _through_stages(
             spec.microaggregation,
             spec.series,
         )
-        findings = [asdict(finding) for finding in checked]
+        findings = [asdict(finding) for finding in measured.findings]
         attempt = replace(attempt, verdicts=verdicts).adding(
             evaluation=asdict(evaluation), gate=verdicts.each, expectations=findings
         )
         if not dry_run:
-            attempt = replace(attempt, profile=profile(masked))
-        judgement = judge(masked, verdicts, spec)
+            attempt = replace(attempt, profile=profile(measured.files))
+        judgement = measured.judge(verdicts, spec)
         findings += [asdict(finding) for finding in judgement.findings]
         attempt = attempt.adding(expectations=findings)
         if dry_run:
@@ -230,13 +238,97 @@ def _through_stages(
 
         make_public = seal if hold else publish
         result = make_public(
-            masked, judgement.approval, spec, attempt.timed(), attempt.profile, recalled
+            measured.rows,
+            judgement.approval,
+            spec,
+            attempt.timed(),
+            attempt.profile,
+            measured.recalled,
         )
     except Exception as error:
         return stopped(attempt, reduced("release", error))
     if isinstance(result, Candidate):
         return sealed(attempt, result)
     return published(attempt, result)
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """A masked table and its measures, wherever its records are.
+
+    Attributes
+    ----------
+    files : Files
+        The records before and after.
+    evaluation : Evaluation
+        The measures.
+    findings : tuple of Finding
+        Results of all rules of the input suites.
+    judge : callable
+        The stage that judges the table, given verdicts and the spec.
+    rows : Masked or Publishable
+        The rows that would be published.
+    recalled : Recalled
+        What is known of its persons from earlier releases.
+    iterations : int or list of int, optional
+        Iterations of the search, for each column if these are grouped apart.
+    """
+
+    files: Files
+    evaluation: Evaluation
+    findings: tuple[Finding, ...]
+    judge: Callable[[Verdicts, ReleaseSpec], Judgement]
+    rows: Masked | Publishable
+    recalled: Recalled
+    iterations: int | list[int] | None
+
+
+def _in_memory(
+    attempt: Attempt, source: pa.Table, spec: ReleaseSpec, engine: Engine
+) -> tuple[Attempt, _Measured]:
+    """Take a table in memory from its source to its measures."""
+    table, checked = validate(source, spec)
+    attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
+    recalled = recall(source, table, spec)
+    attempt = _warned(attempt, recalled.warnings)
+    masked = mask(table, spec, as_task, recalled.history, engine.run)
+    files = Comparison(masked, recalled.history)
+    evaluation = evaluate(files, spec)
+    found = (*masking_warnings(masked), *series_warnings(spec, evaluation))
+    searches = [each.iterations for each in masked.groupings if each.iterations is not None]
+    iterations = searches if spec.microaggregation.each_column else sum(searches)
+    measured = _Measured(
+        files,
+        evaluation,
+        checked,
+        partial(judge, masked),
+        masked,
+        recalled,
+        iterations if searches else None,
+    )
+    return _warned(attempt, found), measured
+
+
+def _streamed(
+    attempt: Attempt, source: StreamedSource, spec: ReleaseSpec
+) -> tuple[Attempt, _Measured]:
+    """Take a table that is too large for memory from its source to its measures."""
+    table, checked = streamed.validate(source, spec)
+    recalled = streamed.recalled(spec)
+    attempt = _warned(attempt, recalled.warnings)
+    masked = streamed.microaggregate(streamed.standardise(table, spec))
+    files = StreamedFiles(masked, spec.columns.confidential)
+    evaluation = evaluate(files, spec)
+    measured = _Measured(
+        files,
+        evaluation,
+        checked,
+        partial(streamed.judge, masked),
+        StreamedRows(masked, spec.columns),
+        recalled,
+        masked.iterations,
+    )
+    return attempt, measured
 
 
 def _warned(attempt: Attempt, warnings: tuple[str, ...]) -> Attempt:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from algorithms.blocks.running import Run, in_order
+from algorithms.comparison import Comparison
 from algorithms.evaluation import Evaluation
 from algorithms.history import History
 from algorithms.masked import Masked
@@ -30,13 +31,42 @@ def plainly(stage: Any, *arguments: Any) -> Any:
     return stage.fn(*arguments)
 
 
+def mask(
+    table: Table,
+    spec: ReleaseSpec,
+    call: Call,
+    history: History | None = None,
+    run: Run = in_order,
+) -> Masked:
+    """Mask a table by its spec.
+
+    Parameters
+    ----------
+    table : Table
+        Records that satisfy the input suites.
+    spec : ReleaseSpec
+        The spec of the release.
+    call : callable
+        How stages are called: `as_task` or `plainly`.
+    history : History, optional
+        The earlier releases of the series.
+    run : Run
+        How functions are run on the blocks of a large table; it changes no result.
+    """
+    plan = spec.plan
+    settled: Settled = call(standardise, table, plan)
+    paths = call(order, settled.table, plan)
+    groupings = call(microaggregate, settled.table, plan, paths, history, run)
+    masked: Masked = call(round_integers, settled, plan, groupings)
+    return masked
+
+
 def mask_and_measure(
     table: Table,
     spec: ReleaseSpec,
     call: Call,
     measures: Collection[str] | None = None,
     history: History | None = None,
-    run: Run = in_order,
 ) -> tuple[Masked, Evaluation]:
     """Mask a table by its spec, and measure the result.
 
@@ -52,13 +82,7 @@ def mask_and_measure(
         Measures to compute; by default all that apply.
     history : History, optional
         The earlier releases of the series.
-    run : Run
-        How functions are run on the blocks of a large table; it changes no result.
     """
-    plan = spec.plan
-    settled: Settled = call(standardise, table, plan)
-    paths = call(order, settled.table, plan)
-    groupings = call(microaggregate, settled.table, plan, paths, history, run)
-    masked: Masked = call(round_integers, settled, plan, groupings)
-    evaluation: Evaluation = call(evaluate, masked, spec, measures, history)
+    masked = mask(table, spec, call, history)
+    evaluation: Evaluation = call(evaluate, Comparison(masked, history), spec, measures)
     return masked, evaluation

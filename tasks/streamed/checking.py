@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from algorithms.moments import Moments, moments_of
 
 from algorithms.attributes import Number
 from algorithms.blocks.running import Arrays
 from algorithms.errors import DataError, RefusedError
+from algorithms.moments import Moments, moments_of
 from algorithms.types import Watch
 from expectations.numbers import Decimals, decimals_of, to_floats, to_integers
 from expectations.request.spec import ReleaseSpec

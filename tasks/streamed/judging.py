@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from expectations.published.batches import COUNT, tally
-
 from algorithms.blocks.running import Arrays
 from algorithms.errors import ContractError
 from algorithms.table import Table
@@ -13,16 +11,12 @@ from expectations.gate import Approval, Verdicts
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.output_suite import output_suite
 from expectations.suites.require import Finding, joined, require_met, with_great_expectations
-from expectations.suites.rules import Suite
 from expectations.tables import frame_of
 from tasks.compute.engine import Job, Output
 from tasks.streamed.hashing import traces_of
 from tasks.streamed.masking import RECORDS, StreamedMasked
 from tasks.streamed.packing import unpacked
 from tasks.streamed.sorting import joined_digest, published_rows, reads_of
-
-COMBINATIONS = "ExpectEveryCombinationAtLeastKTimes"
-"""The one rule of the output suite that a part may break although the whole table meets it."""
 
 
 def judge_streamed(
@@ -42,8 +36,6 @@ def judge_streamed(
         Finding("output", f"{name!r} must be unchanged", before == after, None)
         for name, before, after in zip(spec.columns.untouched, masked.traces, traces, strict=True)
     )
-    if spec.columns.other:
-        findings += (_combinations(masked, spec),)
     return approval, require_met(findings, ContractError)
 
 
@@ -56,31 +48,6 @@ def judge_part(given: Any, _number: int, inputs: tuple[Arrays, ...]) -> Output:
     frame = frame_of(rows)
     original = Table(attributes, tuple(part["original"] for part in parts[1:]))
     suite = output_suite(spec, original, 0, {})
-    if spec.columns.other:
-        rules = tuple(rule for rule in suite.rules if rule.expectation != COMBINATIONS)
-        suite = Suite(suite.name, rules)
     findings = with_great_expectations(suite, frame)
     traces = traces_of(records["rows"], unpacked(parts[0]), spec.columns.untouched)
     return Output((digest_of(frame), findings, traces))
-
-
-def _combinations(masked: StreamedMasked, spec: ReleaseSpec) -> Finding:
-    """Count the rows of every combination in all parts together."""
-    k = spec.microaggregation.k
-    names = tuple(attribute.name for attribute in masked.scales.attributes)
-
-    def batches() -> Any:
-        for file in masked.files:
-            reads = reads_of(file, masked)
-            inputs = tuple(masked.engine.store.read(*address) for address in reads)
-            yield published_rows(names, spec.columns.public, inputs)
-
-    rare = 0
-    for counts in tally(batches, spec.columns.known, len(masked), k):
-        sizes = counts[COUNT].to_numpy()
-        rare += int(sizes[sizes < k].sum())
-    words = (
-        "every combination of all columns but the confidential ones must occur in at least "
-        f"{k} rows"
-    )
-    return Finding("output", words, rare == 0, rare)

@@ -16,6 +16,7 @@ from algorithms.types import Watch
 from expectations.manifest import InputFacts
 from expectations.request.sections.source import SourceSection
 from expectations.request.spec import ReleaseSpec
+from tasks.compute.computing import compute_of_site
 from tasks.compute.engine import Engine
 from tasks.sources.fingerprint import streamed_fingerprint
 from tasks.sources.parquet import FILE
@@ -77,7 +78,7 @@ def is_streamed(spec: ReleaseSpec) -> bool:
     SpecError
         If it is, and the spec asks for something that needs the whole table in memory.
     """
-    source, compute = spec.source, spec.compute
+    source, compute = spec.source, compute_of_site(spec.compute)
     if (
         compute.scratch_folder is None
         or not isinstance(source, SourceSection)
@@ -91,15 +92,16 @@ def is_streamed(spec: ReleaseSpec) -> bool:
         return False  # reading the file tells what is wrong with it
     if rows <= compute.memory_rows or spec.plan.blocks_for(rows) is None:
         return False
-    _check_streamable(spec, rows)
+    _check_streamable(spec, rows, compute.memory_rows)
     return True
 
 
-def _check_streamable(spec: ReleaseSpec, rows: int) -> None:
+def _check_streamable(spec: ReleaseSpec, rows: int, memory_rows: int) -> None:
     columns, how = spec.columns, spec.microaggregation
     in_memory = {
         "columns.unit": columns.unit is not None,
         "columns.weight": columns.weight is not None,
+        "columns.other": bool(columns.other),
         "columns.missing": bool(columns.missing),
         "a hierarchy of a stratum": any(name in columns.hierarchies for name in columns.strata),
         "quasi-identifiers that are not numbers": any(
@@ -113,7 +115,7 @@ def _check_streamable(spec: ReleaseSpec, rows: int) -> None:
     found = [words for words, asked in in_memory.items() if asked]
     if found:
         raise SpecError(
-            f"a source of more than compute.memory_rows ({spec.compute.memory_rows:,}) records is "
+            f"a source of more than compute.memory_rows ({memory_rows:,}) records is "
             f"worked on in parts, which is not possible with {', '.join(found)}; it has {rows:,}: "
             "raise compute.memory_rows if the machine can hold the table, or change the spec"
         )

@@ -1,18 +1,14 @@
 """The stages of a streamed table, from its checked chunks to its measures."""
 
-from collections.abc import Callable
-from typing import Any
-
-from algorithms import evaluation
-from algorithms.evaluation import Evaluation
 from expectations.gate import Verdicts
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import Finding
 from tasks.judge import Judgement
 from tasks.listening import report
+from tasks.recall import Recalled
 from tasks.stage import stage
+from tasks.store.editions import population_of
 from tasks.streamed.checking import StreamedTable, check_streamed
-from tasks.streamed.files import StreamedFiles
 from tasks.streamed.judging import judge_streamed
 from tasks.streamed.masking import (
     Standardised,
@@ -43,23 +39,18 @@ def microaggregate(standardised: Standardised) -> StreamedMasked:
     return group_streamed(standardised, report)
 
 
-@stage(name="evaluate")
-def evaluate(files: StreamedFiles, spec: ReleaseSpec) -> Evaluation:
-    """Compare the rounded values that would be published with the originals."""
-    return evaluation.evaluate(files, None, spec.evaluation.model_dump(), report)
-
-
 @stage(name="judge")
 def judge(masked: StreamedMasked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
     """Refuse a table that fails a limit; then check its parts against the output suite."""
     return Judgement(*judge_streamed(masked, verdicts, spec, report))
 
 
-def mask_and_measure(
-    table: StreamedTable, spec: ReleaseSpec, call: Callable[..., Any]
-) -> tuple[StreamedMasked, StreamedFiles, Evaluation]:
-    """Mask a streamed table by its spec, and measure the result."""
-    standardised = call(standardise, table, spec)
-    masked: StreamedMasked = call(microaggregate, standardised)
-    files = StreamedFiles(masked, spec.columns.confidential)
-    return masked, files, call(evaluate, files, spec)
+def recalled(spec: ReleaseSpec) -> Recalled:
+    """Tell that a streamed table is not compared with earlier releases, if persons could be."""
+    if population_of(spec) is None:
+        return Recalled()
+    warning = (
+        "a table that is not held in memory is not compared with earlier releases of its persons: "
+        "raise compute.memory_rows if the machine can hold it"
+    )
+    return Recalled(warnings=(warning,))

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from algorithms.comparison import Comparison
 from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
@@ -136,7 +137,7 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     run = plainly if i % SUITES_EVERY else with_great_expectations
     table, _ = validate.fn(ingest.fn(spec)[0], spec, run)
     masked, evaluation = pipeline.mask_and_measure(table, spec, pipeline.plainly)
-    drawn = profile.fn(masked)
+    drawn = profile.fn(Comparison(masked))
     verdicts = Verdicts(
         evaluation, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series
     )

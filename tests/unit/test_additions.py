@@ -92,6 +92,7 @@ class CycleKind:
 RELEASE_IT = """
 import json, sys
 from pathlib import Path
+from algorithms.comparison import Comparison
 from expectations.published.recomputed import recompute
 from expectations.published.verifier import verify
 from expectations.gate import Verdicts
@@ -110,7 +111,7 @@ masked, evaluation = mask_and_measure(table, spec, plainly)
 verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
 approval = judge.fn(masked, verdicts, spec).approval
 record = Record.of(spec, started_by="Ana")
-folder = publish.fn(masked, approval, spec, record, profile.fn(masked)).folder
+folder = publish.fn(masked, approval, spec, record, profile.fn(Comparison(masked))).folder
 found = verify(folder)
 measures = recompute(found)
 json.dump([found.k_found, sorted(measures), evaluation.measures], sys.stdout)
