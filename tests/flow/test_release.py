@@ -60,6 +60,12 @@ def test_a_release_shows_its_stages_and_figures_and_where_the_files_are(
     assert events(request_of) == ["started", "publishing", "published", "started", "unchanged"]
 
 
+def test_the_manifest_names_the_blocks(request_of: Request) -> None:
+    assert run(request_of, microaggregation={"blocks": {"seams": 2}}) == 0
+    (path,) = request_of.register.glob("attempts/*/manifest.json")
+    assert json.loads(path.read_bytes())["blocks"] == {"rows": 40_000, "seams": 2}
+
+
 def test_the_manifest_holds_what_an_auditor_needs(request_of: Request) -> None:
     assert run(request_of) == 0
     (path,) = request_of.register.glob("attempts/*/manifest.json")

@@ -53,8 +53,14 @@ def normal(n: int, d: int = 3, seed: int = 1) -> Matrix:
 
 
 def how(k: int = K, records: int = 600, **choices: Any) -> How:
-    plain: dict[str, Any] = {"options": {}, "recut": False, "refine": None, "grid": None}
-    return How(k=k, records=records, method="mdav", **(plain | choices))
+    plain: dict[str, Any] = {
+        "method": "mdav",
+        "options": {},
+        "recut": False,
+        "refine": None,
+        "grid": None,
+    }
+    return How(k=k, records=records, **(plain | choices))
 
 
 def number_table(n: int, **parts: Any) -> Table:
