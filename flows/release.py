@@ -180,6 +180,7 @@ def _process(
         table, checked = validate(source, spec)
         attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
         recalled = recall(source, table, spec)
+        del source
         attempt = _warned(attempt, recalled.warnings)
         masked, evaluation = mask_and_measure(table, spec, as_task, history=recalled.history)
         found = (*masking_warnings(masked), *series_warnings(spec, evaluation))

@@ -1,13 +1,17 @@
 """Reads the confidential table."""
 
 import errno
-import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
 from algorithms.errors import DataError
 from expectations.manifest import InputFacts
+from expectations.published.files import OpenFile
 from expectations.request.sections.database import DatabaseSection
 from expectations.request.spec import ReleaseSpec
 from tasks.sources.fingerprint import fingerprint
@@ -39,13 +43,16 @@ def read_source(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
 
         return read_database(spec)
     path = spec.source.path
-    content = content_of(path)
-    read = read_table(content, spec.source, spec.columns)
+    with _path_in_words(path):
+        file = _opened(path)
+    if not any(block.strip() for block in file.blocks()):
+        raise _empty(path)
+    read = read_table(file, spec.source, spec.columns)
     table, known = read.table, spec.columns.all
     return table, InputFacts(
         path=str(path),
-        sha256=hashlib.sha256(content).hexdigest(),
-        bytes=len(content),
+        sha256=file.sha256,
+        bytes=file.size,
         rows=table.num_rows,
         columns=table.num_columns,
         content=fingerprint(table),
@@ -72,16 +79,43 @@ def content_of(path: Path) -> bytes:
     DataError
         If its path is wrong, or it is empty.
     """
-    try:
+    with _path_in_words(path):
         content = path.read_bytes()
+    if not content.strip():
+        raise _empty(path)
+    return content
+
+
+def _opened(path: Path) -> OpenFile:
+    """Open a file, and hash it in a stream."""
+    # a pipe must not make a run wait, and cannot be read again
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise _unreadable(path, "Is a directory" if stat.S_ISDIR(mode) else "Not a regular file")
+    changed = DataError(
+        f"the source must not change while it is read; {str(path)!r} did: run again when the file "
+        "is complete"
+    )
+    return OpenFile(handle, path.name, changed)
+
+
+@contextmanager
+def _path_in_words(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         if error.errno not in FAULTS_OF_THE_PATH:
             raise
-        raise DataError(
-            f"source.path must be a readable file; {str(path)!r} is not ({error.strerror})"
-        ) from None
-    if not content.strip():
-        raise DataError(
-            f"the source must have a header and rows; {str(path)!r} is empty: check source.path"
-        )
-    return content
+        raise _unreadable(path, error.strerror) from None
+
+
+def _unreadable(path: Path, why: str | None) -> DataError:
+    return DataError(f"source.path must be a readable file; {str(path)!r} is not ({why})")
+
+
+def _empty(path: Path) -> DataError:
+    return DataError(
+        f"the source must have a header and rows; {str(path)!r} is empty: check source.path"
+    )

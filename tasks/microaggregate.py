@@ -24,4 +24,4 @@ def microaggregate(
 
 
 def _report(_iterations: int, share: float) -> None:
-    listener().searched(share)
+    listener().progressed(share)
