@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
@@ -15,6 +14,7 @@ from algorithms.comparison import Comparison, Files
 from algorithms.errors import RejectedError, ReleaseError
 from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
+from algorithms.table import Table
 from expectations.data_warnings import (
     masking_warnings,
     series_warnings,
@@ -62,6 +62,7 @@ from tasks.store.predecessors import compare_with_earlier
 from tasks.store.public_folder import check_places
 from tasks.store.register import BLOCKED, FAILED, Register, now
 from tasks.streamed import stages as streamed
+from tasks.streamed.checking import StreamedTable
 from tasks.streamed.files import StreamedFiles
 from tasks.streamed.sorting import StreamedRows
 from tasks.streamed.source import StreamedSource
@@ -200,14 +201,12 @@ def _through_stages(
 ) -> Outcome:
     """Take the table through all stages; no record of it is left in memory after that."""
     try:
-        source, facts = ingest(spec, engine)
-        read = (*connection_warnings(spec), *source_warnings(facts))
-        attempt = _warned(attempt.adding(input=facts), read)
-        if isinstance(source, StreamedSource):
-            attempt, measured = _streamed(attempt, source, spec)
+        attempt, table, findings, recalled = _checked(attempt, spec, engine)
+        if isinstance(table, StreamedTable):
+            measured = _streamed(table, spec)
         else:
-            attempt, measured = _in_memory(attempt, source, spec, engine)
-        del source
+            measured = _in_memory(table, spec, recalled, engine)
+        attempt = _warned(attempt, measured.warnings)
         evaluation = measured.evaluation
         if measured.iterations is not None:
             attempt = attempt.adding(iterations=measured.iterations)
@@ -224,15 +223,15 @@ def _through_stages(
             spec.microaggregation,
             spec.series,
         )
-        findings = [asdict(finding) for finding in measured.findings]
+        rules = [asdict(finding) for finding in findings]
         attempt = replace(attempt, verdicts=verdicts).adding(
-            evaluation=asdict(evaluation), gate=verdicts.each, expectations=findings
+            evaluation=asdict(evaluation), gate=verdicts.each, expectations=rules
         )
         if not dry_run:
             attempt = replace(attempt, profile=profile(measured.files))
         judgement = measured.judge(verdicts, spec)
-        findings += [asdict(finding) for finding in judgement.findings]
-        attempt = attempt.adding(expectations=findings)
+        rules += [asdict(finding) for finding in judgement.findings]
+        attempt = attempt.adding(expectations=rules)
         if dry_run:
             return Approved(attempt, "approved; a dry run publishes and records nothing")
 
@@ -243,13 +242,30 @@ def _through_stages(
             spec,
             attempt.timed(),
             attempt.profile,
-            measured.recalled,
+            recalled,
         )
     except Exception as error:
         return stopped(attempt, reduced("release", error))
     if isinstance(result, Candidate):
         return sealed(attempt, result)
     return published(attempt, result)
+
+
+def _checked(
+    attempt: Attempt, spec: ReleaseSpec, engine: Engine
+) -> tuple[Attempt, Table | StreamedTable, tuple[Finding, ...], Recalled]:
+    """Read and check the source, and look its persons up; the source itself is released then."""
+    source, facts = ingest(spec, engine)
+    read = (*connection_warnings(spec), *source_warnings(facts))
+    attempt = _warned(attempt.adding(input=facts), read)
+    if isinstance(source, StreamedSource):
+        streamed_table, findings = streamed.validate(source, spec)
+        recalled = streamed.recalled(spec)
+        return _warned(attempt, recalled.warnings), streamed_table, findings, recalled
+    table, findings = validate(source, spec)
+    attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
+    recalled = recall(source, table, spec)
+    return _warned(attempt, recalled.warnings), table, findings, recalled
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,73 +278,52 @@ class _Measured:
         The records before and after.
     evaluation : Evaluation
         The measures.
-    findings : tuple of Finding
-        Results of all rules of the input suites.
     judge : callable
         The stage that judges the table, given verdicts and the spec.
     rows : Masked or Publishable
         The rows that would be published.
-    recalled : Recalled
-        What is known of its persons from earlier releases.
     iterations : int or list of int, optional
         Iterations of the search, for each column if these are grouped apart.
+    warnings : tuple of str
+        Likely mistakes.
     """
 
     files: Files
     evaluation: Evaluation
-    findings: tuple[Finding, ...]
     judge: Callable[[Verdicts, ReleaseSpec], Judgement]
     rows: Masked | Publishable
-    recalled: Recalled
     iterations: int | list[int] | None
+    warnings: tuple[str, ...] = ()
 
 
-def _in_memory(
-    attempt: Attempt, source: pa.Table, spec: ReleaseSpec, engine: Engine
-) -> tuple[Attempt, _Measured]:
-    """Take a table in memory from its source to its measures."""
-    table, checked = validate(source, spec)
-    attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
-    recalled = recall(source, table, spec)
-    attempt = _warned(attempt, recalled.warnings)
+def _in_memory(table: Table, spec: ReleaseSpec, recalled: Recalled, engine: Engine) -> _Measured:
+    """Mask and measure a table in memory."""
     masked = mask(table, spec, as_task, recalled.history, engine.run)
     files = Comparison(masked, recalled.history)
     evaluation = evaluate(files, spec)
-    found = (*masking_warnings(masked), *series_warnings(spec, evaluation))
     searches = [each.iterations for each in masked.groupings if each.iterations is not None]
     iterations = searches if spec.microaggregation.each_column else sum(searches)
-    measured = _Measured(
+    return _Measured(
         files,
         evaluation,
-        checked,
         partial(judge, masked),
         masked,
-        recalled,
         iterations if searches else None,
+        (*masking_warnings(masked), *series_warnings(spec, evaluation)),
     )
-    return _warned(attempt, found), measured
 
 
-def _streamed(
-    attempt: Attempt, source: StreamedSource, spec: ReleaseSpec
-) -> tuple[Attempt, _Measured]:
-    """Take a table that is too large for memory from its source to its measures."""
-    table, checked = streamed.validate(source, spec)
-    recalled = streamed.recalled(spec)
-    attempt = _warned(attempt, recalled.warnings)
+def _streamed(table: StreamedTable, spec: ReleaseSpec) -> _Measured:
+    """Mask and measure a table that is too large for memory."""
     masked = streamed.microaggregate(streamed.standardise(table, spec))
     files = StreamedFiles(masked, spec.columns.confidential)
-    evaluation = evaluate(files, spec)
-    measured = _Measured(
+    return _Measured(
         files,
-        evaluation,
-        checked,
+        evaluate(files, spec),
         partial(streamed.judge, masked),
         StreamedRows(masked, spec.columns),
-        recalled,
         masked.iterations,
     )
-    return attempt, measured
 
 
 def _warned(attempt: Attempt, warnings: tuple[str, ...]) -> Attempt:

@@ -1,34 +1,29 @@
 """Reads the confidential table."""
 
-import errno
-import hashlib
-from pathlib import Path
-
 import pyarrow as pa
 
-from algorithms.errors import DataError
 from expectations.manifest import InputFacts
 from expectations.request.sections.database import DatabaseSection
 from expectations.request.spec import ReleaseSpec
+from tasks.compute.engine import Engine
+from tasks.listening import report
 from tasks.sources.fingerprint import fingerprint
+from tasks.sources.opening import opened_source
 from tasks.sources.table import read_table
 from tasks.stage import stage
-
-FAULTS_OF_THE_PATH = {
-    errno.ENOENT,
-    errno.EISDIR,
-    errno.ENOTDIR,
-    errno.EACCES,
-    errno.EPERM,
-    errno.ELOOP,
-    errno.ENAMETOOLONG,
-}
-"""Errors of the path; all other errors may be temporary and are retried."""
+from tasks.streamed.source import StreamedSource, is_streamed, stream_source
 
 
 @stage(name="ingest", retries=2)
-def ingest(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
-    """Read the source once, and compute the checksum of the bytes or the table that was read."""
+def ingest(
+    spec: ReleaseSpec, engine: Engine | None = None
+) -> tuple[pa.Table | StreamedSource, InputFacts]:
+    """Read the source once, and compute the checksum of the bytes or the table that was read.
+
+    With an engine, a source that is too large for memory is read into its store.
+    """
+    if engine is not None and is_streamed(spec):
+        return stream_source(spec, engine, report)
     return read_source(spec)
 
 
@@ -39,13 +34,13 @@ def read_source(spec: ReleaseSpec) -> tuple[pa.Table, InputFacts]:
 
         return read_database(spec)
     path = spec.source.path
-    content = content_of(path)
-    read = read_table(content, spec.source, spec.columns)
+    file = opened_source(path)
+    read = read_table(file, spec.source, spec.columns)
     table, known = read.table, spec.columns.all
     return table, InputFacts(
         path=str(path),
-        sha256=hashlib.sha256(content).hexdigest(),
-        bytes=len(content),
+        sha256=file.sha256,
+        bytes=file.size,
         rows=table.num_rows,
         columns=table.num_columns,
         content=fingerprint(table),
@@ -62,26 +57,3 @@ def connection_warnings(spec: ReleaseSpec) -> tuple[str, ...]:
     from tasks.sources.databases.connections import exposed
 
     return exposed(spec.source.database)
-
-
-def content_of(path: Path) -> bytes:
-    """Read the bytes of a file.
-
-    Raises
-    ------
-    DataError
-        If its path is wrong, or it is empty.
-    """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        if error.errno not in FAULTS_OF_THE_PATH:
-            raise
-        raise DataError(
-            f"source.path must be a readable file; {str(path)!r} is not ({error.strerror})"
-        ) from None
-    if not content.strip():
-        raise DataError(
-            f"the source must have a header and rows; {str(path)!r} is empty: check source.path"
-        )
-    return content

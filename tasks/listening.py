@@ -1,6 +1,6 @@
 """Reports the progress of a run to listeners in this process."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -25,8 +25,8 @@ class Listener:
     def waiting(self, words: str) -> None:
         """Receive what the run waits for."""
 
-    def searched(self, share: float) -> None:
-        """Receive the share of its budget that a search has spent."""
+    def progressed(self, share: float) -> None:
+        """Receive the share of its work that the running stage has done, if it can tell."""
 
     def cell_measured(self, cell: "Cell", total: int) -> None:
         """Receive one choice that was tried, and the number of all choices."""
@@ -53,9 +53,9 @@ class _Both(Listener):
         for listener in self._listeners:
             listener.waiting(words)
 
-    def searched(self, share: float) -> None:
+    def progressed(self, share: float) -> None:
         for listener in self._listeners:
-            listener.searched(share)
+            listener.progressed(share)
 
     def cell_measured(self, cell: "Cell", total: int) -> None:
         for listener in self._listeners:
@@ -71,12 +71,24 @@ _listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
 
 def report(_done: int, share: float) -> None:
     """Report the share of a stage that is done."""
-    listener().searched(share)
+    listener().progressed(share)
 
 
 def listener() -> Listener:
     """Return the listener of this context; by default one that ignores all reports."""
     return _listener.get() or Listener()
+
+
+def reporter(start: float = 0.0, end: float = 1.0) -> Callable[[float], None]:
+    """Give a function that reports the share of a part of the running stage.
+
+    Parameters
+    ----------
+    start, end : float
+        The shares of the stage between which the part lies.
+    """
+    own = listener()
+    return lambda share: own.progressed(start + share * (end - start))
 
 
 @contextmanager

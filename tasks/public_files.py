@@ -50,11 +50,12 @@ from expectations.published.series_claims import SeriesClaims, Start
 from expectations.published.verifier import Verification, field_type, part_names, read_batches
 from expectations.request.sections.series import SeriesSection
 from expectations.request.spec import ReleaseSpec
+from tasks.listening import reporter
 from tasks.publishable import ROW_GROUP, MaskedRows, Publishable
 from tasks.reporting.methodology import facts_of, methodology, readme
 from tasks.sources.fingerprint import streamed_fingerprint
 from tasks.store.disk import Folder
-from tasks.store.public_folder import Places, Prepared, opened_stage, verify_staged
+from tasks.store.public_folder import WRITING, Places, Prepared, opened_stage, verify_staged
 
 WHOLE_ROWS = 100_000_000
 """Largest number of rows in one file of each kind."""
@@ -99,7 +100,7 @@ def write_data(rows: Publishable, folder: Folder) -> tuple[tuple[Resource, ...],
         Fingerprint of the rows that were written.
     """
     written: list[Resource] = []
-    groups = rebatched(rows.batches(), ROW_GROUP)
+    groups = _watched(rebatched(rows.batches(), ROW_GROUP), rows.rows)
     if rows.rows <= WHOLE_ROWS:
         digest = streamed_fingerprint(
             rows.schema, _writing(groups, rows.schema, folder, (CSV, PARQUET), written)
@@ -110,6 +111,16 @@ def write_data(rows: Publishable, folder: Folder) -> tuple[tuple[Resource, ...],
         parts.flush()
     named = {each.path: each for each in written}
     return tuple(named[name] for name in part_names(len(written) // 2)), digest
+
+
+def _watched(groups: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Pass row groups on, and report how many of their rows are written."""
+    report = reporter(0.0, WRITING)
+    done = 0
+    for group in groups:
+        yield group
+        done += group.num_rows
+        report(done / rows)
 
 
 def _in_parts(

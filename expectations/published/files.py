@@ -1,4 +1,4 @@
-"""Files of a published folder that are read in parts, and that nobody can change meanwhile.
+"""Files that are read in parts, and that nobody can change meanwhile.
 
 Each file is opened once and hashed once, as a whole and block by block. Whatever is read later is
 compared with the hash of its block first, so that every reader sees exactly the bytes behind the
@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from algorithms.errors import IntegrityError
+from algorithms.errors import IntegrityError, ReleaseError
 
 CSV, PARQUET, PACKAGE, README = "data.csv", "data.parquet", "datapackage.json", "README.md"
 METHODOLOGY = "methodology.html"
@@ -32,20 +32,27 @@ BLOCK = 2**20
 class OpenFile:
     """A regular file that was opened and hashed.
 
-    Attributes
+    Parameters
     ----------
+    handle : int
+        The open file; it is closed with this object.
     name : str
         Its name in its folder.
+    changed : ReleaseError
+        The error that is raised if the file changes after it was hashed.
+
+    Attributes
+    ----------
     size : int
         Number of bytes.
     sha256 : str
         SHA-256 of all bytes.
     """
 
-    def __init__(self, handle: int, name: str, folder: str) -> None:
+    def __init__(self, handle: int, name: str, changed: ReleaseError) -> None:
         weakref.finalize(self, os.close, handle).atexit = False
         self.name, self.size = name, 0
-        self._handle, self._folder = handle, folder
+        self._handle, self._changed = handle, changed
         self._hashes: list[bytes] = []
         self._last = (-1, b"")
         whole = hashlib.sha256()
@@ -86,10 +93,7 @@ class OpenFile:
         if last != number:
             block = _read_block(self._handle, number)
             if hashlib.sha256(block).digest() != self._hashes[number]:
-                raise IntegrityError(
-                    f"{self._folder!r} is not a whole release: {self.name} was changed while it "
-                    "was read: find out who can write there"
-                )
+                raise self._changed
             self._last = number, block
         return block
 
@@ -155,7 +159,7 @@ def open_files(handle: int, name: str) -> Files:
             if file == PARTS and _is_folder(handle, file):
                 files.update(_open_parts(handle, name))
             else:
-                files[file] = OpenFile(_open_regular(handle, file), file, name)
+                files[file] = _open_file(handle, file, file, name)
         except OSError:
             raise broken(name, [f"{file!r} is not a regular file that can be read"]) from None
     return MappingProxyType(files)
@@ -166,11 +170,16 @@ def _open_parts(handle: int, name: str) -> Files:
     parts = os.open(PARTS, flags, dir_fd=handle)
     try:
         return {
-            f"{PARTS}/{file}": OpenFile(_open_regular(parts, file), f"{PARTS}/{file}", name)
+            f"{PARTS}/{file}": _open_file(parts, file, f"{PARTS}/{file}", name)
             for file in sorted(os.listdir(parts))  # noqa: PTH208 - a handle has no path
         }
     finally:
         os.close(parts)
+
+
+def _open_file(handle: int, file: str, shown: str, folder: str) -> OpenFile:
+    fault = f"{shown} was changed while it was read: find out who can write there"
+    return OpenFile(_open_regular(handle, file), shown, broken(folder, [fault]))
 
 
 def read_file(folder: int, name: str) -> bytes:

@@ -5,7 +5,7 @@ shares no code with the methods: anyone who has the folder can repeat the verifi
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,17 @@ TEXT_BLOCK = 2**22
 
 PART = re.compile(rf"{PARTS}/part-\d{{5}}\.(csv|parquet)")
 """Names of the data files of a release in parts."""
+
+
+COMPARING = 0.8
+"""Share of the time of a verification after which files are compared and rows are counted."""
+
+Watch = Callable[[float], None]
+"""Is told the share of some work that is done."""
+
+
+def _ignore(_share: float) -> None:
+    """Tell nobody how far a verification is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +93,23 @@ class Verification:
         return pa.concat_tables(self.batches([name]))[name]
 
 
-def verify(folder: Path) -> Verification:
+def verify(folder: Path, watch: Watch = _ignore) -> Verification:
     """Verify the claims of a published folder from its own files.
+
+    ``watch`` is told the share of the work that is done.
 
     Raises
     ------
     IntegrityError
         If a claim is false; the message lists every such claim.
     """
-    return verify_content(open_folder(folder), str(folder))
+    return verify_content(open_folder(folder), str(folder), watch)
 
 
-def verify_content(files: Files, name: str) -> Verification:
+def verify_content(files: Files, name: str, watch: Watch = _ignore) -> Verification:
     """Verify the claims of open files; ``name`` is the name of their folder.
+
+    ``watch`` is told the share of the work that is done.
 
     Raises
     ------
@@ -103,7 +118,7 @@ def verify_content(files: Files, name: str) -> Verification:
     """
     claims = _read_claims(files, name)
     pairs = list(zip(_of_format(files, claims, "csv"), parquet_files(files, claims), strict=True))
-    contents = _Contents(claims)
+    contents = _Contents(claims, watch)
     for text, columns in pairs:
         contents.read(text, columns, name)
     if contents.faults:
@@ -126,6 +141,7 @@ def verify_content(files: Files, name: str) -> Verification:
             f"{contents.silent}"
         )
         raise broken(name, [fault])
+    watch(1.0)
     return Verification(claims, files, k_found, checksums_of(files))
 
 
@@ -197,8 +213,8 @@ def read_batches(
 class _Contents:
     """Reads data files, and collects all faults in them."""
 
-    def __init__(self, claims: Claims) -> None:
-        self._claims = claims
+    def __init__(self, claims: Claims, watch: Watch) -> None:
+        self._claims, self._watch = claims, watch
         self._rows = self.silent = 0
         self._missing = dict.fromkeys(claims.quasi_identifiers, 0)
         self._values: dict[str, set[str | None]] = {name: set() for name in claims.enums}
@@ -250,6 +266,7 @@ class _Contents:
 
     def _count(self, batch: pa.Table) -> None:
         self._rows += batch.num_rows
+        self._watch(COMPARING * min(self._rows / max(self._claims.rows, 1), 1.0))
         for name in self._missing:
             self._missing[name] += batch[name].null_count
         for name, values in self._values.items():

@@ -12,10 +12,12 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from flows.cli.paths import as_written
@@ -23,7 +25,7 @@ from flows.states import state_name
 
 if TYPE_CHECKING:
     # for types only: importing these modules would slow down `microrelease --help`
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from algorithms.errors import ReleaseError
@@ -56,24 +58,50 @@ def fault(error: ReleaseError) -> None:
 
 @contextmanager
 def stages(spec: ReleaseSpec, *, as_json: bool = False) -> Iterator[Listener]:
-    """Show the running stage, the progress of its search, and the seconds each stage took.
+    """Show the running stage, how far it is, and the seconds each stage took.
 
     With ``as_json``, standard output is kept for the document.
     """
     console = Console(highlight=False, stderr=as_json)
     plan = spec.microaggregation
     console.print(f"{_title(spec)}: method {plan.method}, k = {plan.k}")
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as progress:
+    with _shares(console) as progress:
         from flows.cli.listeners import StageListener
 
         yield StageListener(progress)
+
+
+@contextmanager
+def working(description: str) -> Iterator[Callable[[float], None]]:
+    """Show that a command works, and how far it is once it reports a share of its work."""
+    with _shares(Console(highlight=False, stderr=True)) as progress:
+        bar = progress.add_task(description, total=None)
+        yield lambda share: progress.update(bar, total=1.0, completed=share)
+
+
+def _shares(console: Console) -> Progress:
+    """Show a bar and the time that is left where a share is known, and the time so far."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        _KnownShare(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+class _KnownShare(BarColumn):
+    """A bar that is shown only where the share of work is known."""
+
+    def render(self, task: Task) -> ProgressBar:
+        """Draw the bar, of no width where the share is not known."""
+        bar = super().render(task)
+        if task.total is None:
+            bar.width = 0
+        return bar
 
 
 @contextmanager

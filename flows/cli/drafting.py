@@ -141,7 +141,7 @@ def _draft(
     from tasks.draft.draft import draft
     from tasks.draft.reading import read_undescribed
     from tasks.draft.writing import write
-    from tasks.ingest import content_of
+    from tasks.sources.opening import content_of
     from tasks.stage import guarded
 
     content = guarded("init", content_of)(table)

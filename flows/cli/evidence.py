@@ -20,8 +20,9 @@ def verify(folder: Path) -> int:
     from expectations.published.recomputed import recompute
     from expectations.published.verifier import verify
 
-    verification = verify(folder.resolve())
-    measures = recompute(verification)
+    with display.working("verifying") as watch:
+        verification = verify(folder.resolve(), watch)
+        measures = recompute(verification)
     display.say(
         f"{folder}: intact; {verification.rows} rows, {len(verification.columns)} columns; every "
         f"combination of {verification.claims.known_in_words} occurs in at least "
@@ -56,7 +57,8 @@ def audit(register: Path, public: Path | None, head: str | None) -> int:
     """
     from tasks.store.audit import audit as audit_register
 
-    audited = audit_register(register, public, head)
+    with display.working("auditing") as watch:
+        audited = audit_register(register, public, head, watch)
     display.audit(audited)
     if audited.faults:
         raise IntegrityError("\n".join(audited.faults))

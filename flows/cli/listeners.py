@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from tasks.replay.choice import Choice, Step
 
 STARTING = "starting Prefect"
+PATIENCE = 2.0
+"""Seconds after which a stage shows how far it is."""
 
 
 class StageListener(Listener):
-    """Shows each stage while it runs, how far a search is, and the seconds that stages took."""
+    """Shows each stage while it runs, how far it is, and the seconds that stages took."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._bar = progress.add_task(STARTING, total=None)
-        self._called = time.monotonic()
+        self._called = self._started = time.monotonic()
         self._stage = ""
 
     def stage_started(self, name: str) -> None:
@@ -33,7 +35,7 @@ class StageListener(Listener):
             seconds = time.monotonic() - self._called
             self._progress.console.print(f"  {'start':<16}{seconds:8.2f} s")
         self._stage = name
-        self._progress.reset(self._bar, description=name)
+        self._show(name)
 
     def stage_ended(self, name: str, seconds: float) -> None:
         """Print how long the stage took."""
@@ -42,11 +44,18 @@ class StageListener(Listener):
     def waiting(self, words: str) -> None:
         """Show that the run waits, and for what."""
         self._progress.console.print(f"  waiting: {escape(words)}", soft_wrap=True)
-        self._progress.reset(self._bar, description="waiting for the source")
+        self._show("waiting for the source")
 
-    def searched(self, share: float) -> None:
-        """Show how far the search is."""
-        self._progress.update(self._bar, description=f"{self._stage}: {share:.0%} of the search")
+    def progressed(self, share: float) -> None:
+        """Show how far the stage is, and an estimate of the time that is left."""
+        if time.monotonic() - self._started >= PATIENCE:
+            self._progress.update(self._bar, total=1.0, completed=share)
+
+    def _show(self, description: str) -> None:
+        """Show something new, of which nobody knows yet how far it is."""
+        self._progress.remove_task(self._bar)
+        self._bar = self._progress.add_task(description, total=None)
+        self._started = time.monotonic()
 
 
 class CellListener(Listener):
@@ -61,7 +70,7 @@ class CellListener(Listener):
         if name != "try":
             self._progress.update(self._bar, description=name)
 
-    def searched(self, share: float) -> None:
+    def progressed(self, share: float) -> None:
         """Show how far a search in this process is."""
         self._progress.update(self._bar, description=f"trying choices: {share:.0%} of the search")
 

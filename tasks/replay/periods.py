@@ -16,7 +16,8 @@ from expectations.request.sections.source import SourceSection
 from expectations.request.spec import PERIOD_MARK, ReleaseSpec
 from expectations.suites.require import plainly
 from expectations.tables import read_persons
-from tasks.ingest import ingest
+from tasks.ingest import read_source
+from tasks.stage import guarded
 from tasks.validate import validate
 
 MOST_PERIODS = 12
@@ -114,7 +115,7 @@ def read_periods(specs: Sequence[ReleaseSpec]) -> tuple[Table, ...]:
     identifiers, tables = [], []
     for spec in specs:
         with about(str(spec.release.period)):
-            source, _ = ingest.fn(spec)
+            source, _ = guarded("ingest", read_source)(spec)
             table, _ = validate.fn(source, spec, plainly)
         tables.append(table)
         identifiers.append(source.select(list(spec.columns.identifiers)))

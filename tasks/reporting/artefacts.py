@@ -39,7 +39,7 @@ def harmless() -> Iterator[None]:
 
 @contextmanager
 def progress(dataset: str) -> Iterator[None]:
-    """Show the progress of a release, stage by stage, and within a search."""
+    """Show the progress of a release, stage by stage, and within stages that can tell it."""
     artefact: Any = None
     with harmless():
         artefact = create_progress_artifact(
@@ -69,7 +69,7 @@ class _Progress(Listener):
         if name in RELEASE_STAGES:
             self._show(1.0)
 
-    def searched(self, share: float) -> None:
+    def progressed(self, share: float) -> None:
         self._show(share)
 
     def _show(self, share: float) -> None:

@@ -21,7 +21,7 @@ from algorithms.types import Matrix
 from expectations.numbers import to_floats
 from expectations.published.batches import COUNT, Batches, tally
 from expectations.published.claims import KNOWN_SINCE, UNITS, Claims, Kind
-from expectations.published.files import CSV, PACKAGE, PARQUET
+from expectations.published.files import CSV, PACKAGE, PARQUET, PARTS
 from expectations.published.verifier import field_type
 from tasks.reporting.across import across, muted, revised
 from tasks.reporting.page import in_words, render
@@ -153,7 +153,8 @@ def methodology(claims: Claims, facts: Facts) -> str:
         methods=METHODS,
         orderings=ORDERINGS,
         papers=PAPERS,
-        files={"csv": CSV, "parquet": PARQUET, "package": PACKAGE},
+        files=_files(claims),
+        parts=_parts(claims),
     )
 
 
@@ -170,7 +171,20 @@ def readme(claims: Claims) -> str:
         revised=revised(claims),
         lines=_kinds_in_words(claims, LINES),
         labelled=_kinds_in_words(claims, LABELLED),
+        files=_files(claims),
+        parts=_parts(claims),
     )
+
+
+def _files(claims: Claims) -> dict[str, str]:
+    """Name the data files, or all parts of them, and their description."""
+    data = (f"{PARTS}/*.csv", f"{PARTS}/*.parquet") if _parts(claims) else (CSV, PARQUET)
+    return dict(zip(("csv", "parquet", "package"), (*data, PACKAGE), strict=True))
+
+
+def _parts(claims: Claims) -> int:
+    """Give the number of parts of each data file; 0 for whole files."""
+    return len(claims.resources) // 2 if claims.resources[0].path != CSV else 0
 
 
 def promise(claims: Claims) -> str:

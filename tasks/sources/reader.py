@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from algorithms.errors import DataError
+from expectations.published.files import OpenFile
 from expectations.request.sections.source import SourceSection
 
 Code = str | float
@@ -47,6 +48,8 @@ class Reader:
     read : callable
         Decodes the bytes of a file. It raises `DataError` if they cannot be read, and never quotes
         them: many readers of files quote the line that they cannot read.
+    stream : callable, optional
+        Decodes a file that is open, without reading all of its bytes into memory first.
     starts : bytes, optional
         Regular expression of the first bytes of such a file, if they show its kind.
     """
@@ -54,6 +57,7 @@ class Reader:
     file: str
     is_text: bool
     read: Callable[[bytes, SourceSection], Decoded]
+    stream: Callable[[OpenFile, SourceSection], Decoded] | None = None
     starts: bytes | None = None
 
 

@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 
 from algorithms.errors import DataError
 from expectations.numbers import lossless
+from expectations.published.files import OpenFile
 from expectations.published.verifier import field_type
 from expectations.request.sections.columns import ColumnsSection
 from expectations.request.sections.source import SourceSection
 from tasks.sources import READERS
 from tasks.sources.codes import SourceTable, decimal_points, replace_codes
-from tasks.sources.packing import TEXT, kind_by_content, unpacked
+from tasks.sources.packing import HEAD, TEXT, kind_by_content, unpacked
 from tasks.sources.reader import Decoded, Reader
 
 EPOCH = date(1970, 1, 1).toordinal()
@@ -25,14 +26,15 @@ UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def read_table(
-    content: bytes, source: SourceSection, columns: ColumnsSection | None = None
+    content: bytes | OpenFile, source: SourceSection, columns: ColumnsSection | None = None
 ) -> SourceTable:
-    """Read the bytes of a file.
+    """Read a file.
 
     Parameters
     ----------
-    content : bytes
-        The whole file, compressed if its ending says so.
+    content : bytes or OpenFile
+        The whole file, compressed if its ending says so; an open file is read in a stream, if that
+        is possible for its kind.
     source : SourceSection
         Its kind, and how it is read.
     columns : ColumnsSection, optional
@@ -49,11 +51,7 @@ def read_table(
         If the file is of another kind than the spec says, cannot be read, or has columns that
         cannot be published.
     """
-    reader = READERS[source.kind]
-    if source.compression:
-        content = unpacked(content, source.compression)
-    _refuse_other_kinds(content, reader)
-    return converted(reader.read(content, source), source, columns)
+    return converted(_decoded(content, source), source, columns)
 
 
 def converted(
@@ -67,6 +65,19 @@ def converted(
     if columns is not None:
         _refuse_other_labels(read, frozenset(columns.all))
     return replace(read, table=_from_text(read.table, decoded.written, source, columns))
+
+
+def _decoded(content: bytes | OpenFile, source: SourceSection) -> Decoded:
+    """Decode a file, open if its reader can read it so."""
+    reader = READERS[source.kind]
+    if isinstance(content, OpenFile) and reader.stream is not None and not source.compression:
+        _refuse_other_kinds(content.read_at(0, HEAD), reader)
+        return reader.stream(content, source)
+    whole = content.read() if isinstance(content, OpenFile) else content
+    if source.compression:
+        whole = unpacked(whole, source.compression)
+    _refuse_other_kinds(whole, reader)
+    return reader.read(whole, source)
 
 
 def checked(table: pa.Table, columns: ColumnsSection | None = None) -> pa.Table:

@@ -7,7 +7,8 @@ from algorithms.errors import IntegrityError
 from expectations.manifest import Manifest
 from expectations.published.claims import agrees
 from expectations.published.recomputed import recompute
-from expectations.published.verifier import Verification, verify_content
+from expectations.published.verifier import Verification, Watch, verify_content
+from tasks.listening import reporter
 from tasks.store import candidates
 from tasks.store.disk import Folder
 from tasks.store.register import (
@@ -48,7 +49,12 @@ class Audit:
     """Whether the lines and manifests are intact, so that their content can be shown."""
 
 
-def audit(folder: Path, public: Path | None = None, witness: str | None = None) -> Audit:
+def audit(
+    folder: Path,
+    public: Path | None = None,
+    witness: str | None = None,
+    watch: Watch | None = None,
+) -> Audit:
     """Check the hash chain, the manifests, the reports, every published folder and the vault.
 
     Parameters
@@ -60,6 +66,8 @@ def audit(folder: Path, public: Path | None = None, witness: str | None = None) 
     witness : str, optional
         Hash of a line that was once the last one, kept elsewhere. That line must still be there:
         this reveals lines that were cut off at the end.
+    watch : callable, optional
+        Is told the share of attempts that are checked; by default the listener of this context.
 
     Raises
     ------
@@ -70,10 +78,12 @@ def audit(folder: Path, public: Path | None = None, witness: str | None = None) 
     if not register.begun:
         raise IntegrityError(f"{str(folder)!r} is not a register: it has no register.jsonl")
     with register.read_only() as root:
-        return _audit(register, root, public, witness)
+        return _audit(register, root, public, witness, watch or reporter())
 
 
-def _audit(register: Register, root: Folder, public: Path | None, witness: str | None) -> Audit:
+def _audit(
+    register: Register, root: Folder, public: Path | None, witness: str | None, watch: Watch
+) -> Audit:
     result = Audit(strangers=register.strangers())
     try:
         chain = register.chain()
@@ -96,7 +106,7 @@ def _audit(register: Register, root: Folder, public: Path | None, witness: str |
     _check_unrecorded(register, chain, public, result)
     for entry in chain.unfinished:
         result.incomplete += _interrupted(register, entry, public)
-    verified = _check_releases(register, chain, public, result)
+    verified = _check_releases(register, chain, public, result, watch)
     result.faults += vault_faults(register, root, verified)
     result.incomplete += [
         f"vault file {population}/{name} belongs to no release: it was left by a crash"
@@ -137,12 +147,13 @@ def _check_unrecorded(register: Register, chain: Chain, public: Path | None, res
 
 
 def _check_releases(
-    register: Register, chain: Chain, public: Path | None, result: Audit
+    register: Register, chain: Chain, public: Path | None, result: Audit, watch: Watch
 ) -> dict[str, PublicCounts]:
     """Check every public folder, and count the records of releases that have a vault file."""
     known: dict[Path, set[str]] = {}
     intact: dict[str, PublicCounts] = {}
-    for attempt, entries in chain.attempts.items():
+    for done, (attempt, entries) in enumerate(chain.attempts.items()):
+        watch(done / len(chain.attempts))
         if attempt not in chain.recorded:
             continue
         manifest = register.manifest(attempt)

@@ -14,6 +14,7 @@ from expectations.published.recomputed import recompute
 from expectations.published.verifier import Verification, verify_content
 from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
+from tasks.listening import reporter
 from tasks.store.disk import (
     IN_PREPARATION,
     PRIVATE,
@@ -22,6 +23,9 @@ from tasks.store.disk import (
     existing_part,
     opened,
 )
+
+WRITING, RECOMPUTING = 0.4, 0.8
+"""Shares of a publication after which files are verified, and measures computed again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +163,9 @@ def verify_staged(folder: Folder, written: Mapping[str, str]) -> Prepared:
     folder.flush()
     name = folder.path.name
     files = folder.open_all()
-    verified = verify_content(files, name)
+    verified = verify_content(files, name, reporter(WRITING, RECOMPUTING))
     recompute(verified)
+    reporter()(1.0)
     if verified.checksums != written:
         raise ContractError("the files read back from disk are not those that were written")
     return Prepared(name, files, verified)

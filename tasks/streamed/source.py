@@ -1,24 +1,24 @@
 """Reads a Parquet file chunk by chunk into the scratch folder."""
 
-import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from algorithms.attributes import Number
-from algorithms.errors import DataError, SpecError, StorageError
+from algorithms.errors import DataError, SpecError
 from algorithms.types import Watch
 from expectations.manifest import InputFacts
+from expectations.published.files import OpenFile
 from expectations.request.sections.source import SourceSection
 from expectations.request.spec import ReleaseSpec
 from tasks.compute.computing import compute_of_site
 from tasks.compute.engine import Engine
 from tasks.sources.fingerprint import streamed_fingerprint
+from tasks.sources.opening import opened_source
 from tasks.sources.parquet import FILE
 from tasks.sources.reader import Decoded, unreadable
 from tasks.sources.table import converted
@@ -26,9 +26,6 @@ from tasks.streamed.packing import TABLE, packed
 
 CHUNK = 2**17
 """Rows of a chunk; another number gives the same release."""
-
-PIECE = 2**22
-"""Bytes that are hashed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,23 +124,17 @@ def stream_source(
     """Read the source of a spec once, chunk by chunk, and compute the checksum of its bytes."""
     assert isinstance(spec.source, SourceSection)
     path = spec.source.path
-    with path.open("rb") as file:
-        sha256, size = _hashed(file)
-        chunks = _Chunks(file, spec, engine, watch)
-        tables = iter(chunks)
-        first = next(tables, None)
-        if first is None:
-            raise DataError("the source must have rows; it has none: check source.path")
-        content = streamed_fingerprint(first.schema, itertools.chain([first], tables))
-        if _hashed(file) != (sha256, size):
-            raise StorageError(
-                f"{str(path)!r} must not change while it is read; it did: run again when it is "
-                "complete"
-            )
+    file = opened_source(path)
+    chunks = _Chunks(file, spec, engine, watch)
+    tables = iter(chunks)
+    first = next(tables, None)
+    if first is None:
+        raise DataError("the source must have rows; it has none: check source.path")
+    content = streamed_fingerprint(first.schema, itertools.chain([first], tables))
     facts = InputFacts(
         path=str(path),
-        sha256=sha256,
-        bytes=size,
+        sha256=file.sha256,
+        bytes=file.size,
         rows=chunks.ends[-1],
         columns=len(first.schema),
         content=content,
@@ -156,7 +147,7 @@ class _Chunks:
     """Reads the chunks of a file, keeps each in the store, and counts rows and missing codes."""
 
     def __init__(
-        self, file: BinaryIO, spec: ReleaseSpec, engine: Engine, watch: Watch | None
+        self, file: OpenFile, spec: ReleaseSpec, engine: Engine, watch: Watch | None
     ) -> None:
         self._file, self._spec, self._engine, self._watch = file, spec, engine, watch
         self.ends: list[int] = []
@@ -177,24 +168,13 @@ class _Chunks:
             yield read.table
 
 
-def _chunks(file: BinaryIO) -> Iterator[tuple[pa.Table, int]]:
+def _chunks(file: OpenFile) -> Iterator[tuple[pa.Table, int]]:
     """Read the chunks of a file, and the number of all its rows."""
     try:
-        parquet = pyarrow.parquet.ParquetFile(file)
+        parquet = pyarrow.parquet.ParquetFile(file.reader())
         for batch in parquet.iter_batches(batch_size=CHUNK):
             table = pa.Table.from_batches([batch])
             table.validate(full=True)
             yield table, parquet.metadata.num_rows
     except (pa.ArrowException, OSError, UnicodeError):
         raise unreadable(FILE) from None
-
-
-def _hashed(file: BinaryIO) -> tuple[str, int]:
-    """Compute the SHA-256 and the size of an open file."""
-    file.seek(0)
-    digest, size = hashlib.sha256(), 0
-    while piece := file.read(PIECE):
-        digest.update(piece)
-        size += len(piece)
-    file.seek(0)
-    return digest.hexdigest(), size

@@ -310,7 +310,7 @@ def test_refining_never_loses_more_of_what_is_published(request_of: Request) -> 
     shares: list[float] = []
 
     class Shares(Listener):
-        def searched(self, share: float) -> None:
+        def progressed(self, share: float) -> None:
             shares.append(share)
 
     with listening(Shares()):
