@@ -10,9 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from algorithms.comparison import Chunk, Files, PublishedFiles
+from algorithms.search.linkage import Linkage
 from algorithms.table import Codes, Table
 from algorithms.types import Integers, Labels, Mask, Matrix, Order
 from expectations.tables import read_codes
+from tasks.streamed import linking
 from tasks.streamed.masking import CARRIED, RECORDS, StreamedMasked, column_part
 from tasks.streamed.packing import unpacked
 
@@ -25,17 +27,20 @@ class StreamedReleased(PublishedFiles):
     ----------
     masked : StreamedMasked
         The records.
-    confidential_names : tuple of str
+    k : int
+        The promised size of the smallest group.
+    names : sequence of str
         Names of the confidential columns.
     """
 
     masked: StreamedMasked
-    confidential_names: Sequence[str]
+    k: int
+    names: Sequence[str]
 
     @property
-    def k(self) -> int:
-        """The promised size of the smallest group."""
-        return self.masked.k
+    def confidential_names(self) -> Sequence[str]:
+        """Names of the confidential columns."""
+        return self.names
 
     @property
     def rows(self) -> int:
@@ -128,7 +133,7 @@ class StreamedFiles(Files):
     @cached_property
     def released(self) -> StreamedReleased:
         """The published side alone."""
-        return StreamedReleased(self.masked, tuple(self.confidential))
+        return StreamedReleased(self.masked, self.k, tuple(self.confidential))
 
     def column(self, coordinate: int) -> tuple[Matrix, Matrix]:
         """Give one coordinate of all records, before and after."""
@@ -166,6 +171,18 @@ class StreamedFiles(Files):
         pairs = self.masked.gathered(column_part(column), "original", "published")
         before, after = (np.asarray(values, dtype=np.float64) for values in pairs)
         return before, after
+
+    def linkage(self) -> Linkage:
+        """Link published records to originals by their distances."""
+        return linking.linkage(self.masked)
+
+    def linked_known(self) -> float:
+        """Link originals to published records by all columns that are counted into k."""
+        return linking.linked_known(self.masked)
+
+    def neighbour_bound(self, k: int) -> float:
+        """Bound the SSE of any partition from below; groups stay within strata."""
+        return linking.bound(self.masked, k)
 
     def _chunk(self, file: str) -> Chunk:
         store, columns = self.masked.engine.store, self.masked.scales.columns

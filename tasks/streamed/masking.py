@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from algorithms.blocks.cuts import Cuts, in_sample, share_sampled
-from algorithms.blocks.grouping import NO_SEARCH, How, cuts_of, group_block, mend_block
 from numpy.typing import NDArray
 
 from algorithms.attributes import Number, Values
 from algorithms.attributes.number import NumberCoordinates, number_coordinates
+from algorithms.blocks.cuts import Cuts, in_sample, share_sampled
+from algorithms.blocks.grouping import NO_SEARCH, How, cuts_of, group_block, mend_block
 from algorithms.blocks.running import Arrays
 from algorithms.masking import how_of
 from algorithms.rounding.centroids import decimal_centroids, in_steps
@@ -35,6 +35,9 @@ from tasks.streamed.packing import TABLE, packed, unpacked, unpacked_all
 
 RECORDS, CARRIED = "records", "carried"
 """Parts of a masked file: numbers of each record, and the columns that are published unchanged."""
+
+SMALL = -1
+"""Stands for the stratum of a file with several small strata."""
 
 TURNS = 2**32
 """Numbers of jobs and groups differ from those of other rounds and parts by multiples of this."""
@@ -278,26 +281,25 @@ class StreamedMasked:
     ----------
     table : StreamedTable
         The table that was masked.
-    scales : Scales
-        The quasi-identifiers and their coordinates.
-    strata : tuple of bool
-        For each stratum whether it is in one file.
+    given : Given
+        What every part needs to know.
     files : tuple of str
         Files with the records of each part.
     sizes : tuple of int
         Number of records of each file.
-    k : int
-        Smallest group allowed.
-    iterations : int, optional
-        Iterations of the search; None if there was no search.
+    strata : tuple of int
+        For each file the number of its stratum, if that was cut; -1 for several small strata.
     traces : tuple of int
         Sums of hashes of each column that is published unchanged, as it was read.
+    iterations : int, optional
+        Iterations of the search; None if there was no search.
     """
 
     table: StreamedTable
     given: Given
     files: tuple[str, ...]
     sizes: tuple[int, ...]
+    strata: tuple[int, ...]
     traces: tuple[int, ...]
     iterations: int | None = None
 
@@ -318,6 +320,14 @@ class StreamedMasked:
     def k(self) -> int:
         """Smallest group allowed."""
         return self.given.how.k
+
+    @property
+    def sets(self) -> tuple[list[str], list[list[str]]]:
+        """The files of small strata, and those of each stratum that was cut."""
+        files: dict[int, list[str]] = {}
+        for file, stratum in zip(self.files, self.strata, strict=True):
+            files.setdefault(stratum, []).append(file)
+        return files.pop(SMALL, []), list(files.values())
 
     def gathered(self, part: str, *names: str) -> tuple[NDArray[Any], ...]:
         """Put some arrays of all files together, in the order of files."""
@@ -392,7 +402,8 @@ def group_streamed(standardised: Standardised, watch: Watch | None = None) -> "S
     engine.store.remove("source-")
     files = [f"spread-{job.number:012d}" for job in jobs]
     parts = _merged_parts(layouts[0], counts, given.how.k)
-    iterations = NO_SEARCH
+    searches: list[int] = []
+    found: list[_Grouped] = []
     for turn, layout in enumerate(layouts):
         last = turn + 1 == len(layouts)
         given = replace(
@@ -406,17 +417,27 @@ def group_streamed(standardised: Standardised, watch: Watch | None = None) -> "S
         for file in files:
             engine.store.remove(file)
         files = [_grouped(job.number) for job in jobs]
-        parts = [(part,) for part in sorted({part for numbers, _, _ in found for part in numbers})]
-        if turn == 0:
-            iterations = max(NO_SEARCH, sum(spent + 1 for _, spent, _ in found) - len(found))
+        parts = [(part,) for part in sorted({part for each in found for part in each.goes_to})]
+        searches += [each.iterations for each in found if each.iterations != NO_SEARCH]
     return StreamedMasked(
         table,
         given,
         tuple(files),
-        tuple(int(size) for _, _, size in found),
+        tuple(each.size for each in found),
+        tuple(each.stratum for each in found),
         traces,
-        None if iterations == NO_SEARCH else iterations,
+        sum(searches) if searches else None,
     )
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """What the coordinator is told of a part: where its groups go, and counts."""
+
+    goes_to: tuple[int, ...]
+    iterations: int
+    size: int
+    stratum: int
 
 
 def spread_chunk(given: Given, start: int, inputs: tuple[Arrays, ...]) -> Output:
@@ -456,11 +477,13 @@ def group_part(given: Given, number: int, inputs: tuple[Arrays, ...]) -> Output:
         groups = int(labels[own].max()) + 1
     if given.following is None:
         masked = _masked(given, records, labels)
-        return Output(((), spent, len(x)), {_grouped(number): masked})
+        one = int(records.strata[0])
+        stratum = SMALL if given.layout.cuts[one] is None else one
+        return Output(_Grouped((), spent, len(x), stratum), {_grouped(number): masked})
     first = np.unique(labels, return_index=True)[1]
     parts = given.following.assign(centroids_of(x, labels), records.strata[first])[labels]
     dealt = replace(records, groups=number * TURNS + labels).dealt(parts)
-    return Output((sorted(map(int, dealt)), spent, len(x)), {_grouped(number): dealt})
+    return Output(_Grouped(tuple(map(int, dealt)), spent, len(x), SMALL), {_grouped(number): dealt})
 
 
 def _masked(given: Given, records: Records, labels: Labels) -> dict[str, Arrays]:
