@@ -181,7 +181,8 @@ def _process(
         attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
         recalled = recall(source, table, spec)
         attempt = _warned(attempt, recalled.warnings)
-        masked, evaluation = mask_and_measure(table, spec, as_task, history=recalled.history)
+        files, evaluation = mask_and_measure(table, spec, as_task, history=recalled.history)
+        masked = files.masked
         found = (*masking_warnings(masked), *series_warnings(spec, evaluation))
         attempt = _warned(attempt, found)
         iterations = [each.iterations for each in masked.groupings if each.iterations is not None]
@@ -203,7 +204,7 @@ def _process(
             evaluation=asdict(evaluation), gate=verdicts.each, expectations=findings
         )
         if not dry_run:
-            attempt = replace(attempt, profile=profile(masked))
+            attempt = replace(attempt, profile=profile(files))
         judgement = judge(masked, verdicts, spec)
         findings += [asdict(finding) for finding in judgement.findings]
         attempt = attempt.adding(expectations=findings)

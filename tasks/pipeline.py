@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from typing import Any
 
+from algorithms.comparison import Comparison
 from algorithms.evaluation import Evaluation
 from algorithms.history import History
 from algorithms.masked import Masked
@@ -35,7 +36,7 @@ def mask_and_measure(
     call: Call,
     measures: Collection[str] | None = None,
     history: History | None = None,
-) -> tuple[Masked, Evaluation]:
+) -> tuple[Comparison, Evaluation]:
     """Mask a table by its spec, and measure the result.
 
     Parameters
@@ -50,11 +51,19 @@ def mask_and_measure(
         Measures to compute; by default all that apply.
     history : History, optional
         The earlier releases of the series.
+
+    Returns
+    -------
+    files : Comparison
+        The table before and after; ``files.masked`` is the masked table.
+    evaluation : Evaluation
+        Its measures.
     """
     plan = spec.plan
     settled: Settled = call(standardise, table, plan)
     paths = call(order, settled.table, plan)
     groupings = call(microaggregate, settled.table, plan, paths, history)
     masked: Masked = call(round_integers, settled, plan, groupings)
-    evaluation: Evaluation = call(evaluate, masked, spec, measures, history)
-    return masked, evaluation
+    files = Comparison(masked, history)
+    evaluation: Evaluation = call(evaluate, files, spec, measures)
+    return files, evaluation

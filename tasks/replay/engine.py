@@ -77,7 +77,7 @@ class Replay:
         history = History(tuple(past), window=spec.series.window, links=spec.series.links)
         masked = self._masked(choice, t, history)
         names = measures_of(spec, last=t == len(self._tables) - 1)
-        evaluation = evaluate.fn(masked, spec, names, history)
+        evaluation = evaluate.fn(Comparison(masked, history), spec, names)
         verdicts = Verdicts(evaluation, spec.gate, masked.k, spec.columns).each
         fresh = _loss(self._yardstick(t))
         over_fresh = _loss(masked) / fresh if fresh else float("nan")

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from algorithms.comparison import Comparison
 from algorithms.errors import RejectedError
 from expectations import manifest
 from expectations.manifest import Record
@@ -91,7 +92,7 @@ def attempt(
         gate=approval.verdicts.each,
         expectations=[asdict(finding) for finding in findings],
     )
-    yield masked, approval, spec, record, profile.fn(masked), recalled
+    yield masked, approval, spec, record, profile.fn(Comparison(masked)), recalled
     running.close()
 
 

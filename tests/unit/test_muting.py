@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from algorithms.attributes import Number
-from algorithms.comparison import Released
+from algorithms.comparison import Comparison, Released
 from algorithms.errors import ContractError, IntegrityError
 from algorithms.evaluation import evaluate_released
 from algorithms.masked import Grouping, Masked
@@ -46,7 +46,7 @@ def masked_with(
 
 
 def judgement_on(masked: Masked, spec: Any) -> Judgement:
-    found = evaluate.fn(masked, spec)
+    found = evaluate.fn(Comparison(masked), spec)
     verdicts = Verdicts(found, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series)
     return judge.fn(masked, verdicts, spec)
 

@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from algorithms.attributes import Number
+from algorithms.comparison import Comparison
 from algorithms.errors import ContractError, DataError, RefusedError, StorageError
 from algorithms.evaluation import Evaluation
 from algorithms.history import History, Past
@@ -220,7 +221,8 @@ def test_columns_must_be_those_of_the_spec(
 def masked_table(request_of: Request, **sections: Any) -> tuple[Any, Table, Masked, Evaluation]:
     spec = request_of.load(**sections)
     table, _ = validate.fn(ingest.fn(spec)[0], spec)
-    return spec, table, *mask_and_measure(table, spec, plainly)
+    files, evaluation = mask_and_measure(table, spec, plainly)
+    return spec, table, files.masked, evaluation
 
 
 def frame(masked: Masked, spec: Any) -> pd.DataFrame:
@@ -243,7 +245,7 @@ def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of
 def test_what_is_measured_is_what_would_be_published(request_of: Request) -> None:
     spec, table, _, _ = masked_table(request_of)
     everyone = Grouping((0, 1), Partition(np.zeros(len(table), dtype=np.int64), k=3))
-    found = evaluate.fn(round_integers.fn(Settled(table), spec.plan, (everyone,)), spec)
+    found = evaluate.fn(Comparison(round_integers.fn(Settled(table), spec.plan, (everyone,))), spec)
     # the average of staff is not whole: rounding it costs something beyond the total variance
     assert found.exact["il"] > 100.0
     assert found.exact["rounding"] == pytest.approx(found.exact["il"] - 100.0)
@@ -256,7 +258,7 @@ def test_values_left_are_counted_in_the_columns_that_the_series_calls_stable(
         spec, table, masked, _ = masked_table(request_of, series=series)
         everybody = np.arange(len(table))
         past = Past("2026-Q2", 3, everybody, masked.groups, everybody >= 0, table)
-        found = evaluate.fn(masked, spec, ["l_across", "row_links"], History((past,)))
+        found = evaluate.fn(Comparison(masked, History((past,))), spec, ["l_across", "row_links"])
         assert found.exact.get("l_across") == count
         assert found.exact["row_links"] == 100.0
 
@@ -283,7 +285,7 @@ def test_no_way_to_cut_a_path_loses_less_of_what_is_published(request_of: Reques
         labels[path] = np.repeat(np.arange(len(sizes)), sizes)
         grouping = Grouping((0, 1), Partition(labels, 2))
         masked = round_integers.fn(Settled(table), spec.plan, (grouping,))
-        losses.append(evaluate.fn(masked, spec).measures["il"])
+        losses.append(evaluate.fn(Comparison(masked), spec).measures["il"])
     assert found.measures["il"] == pytest.approx(min(losses))
     assert len(losses) == 8
 
