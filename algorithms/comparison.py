@@ -81,12 +81,15 @@ class Chunk:
 
 
 class PublishedFiles(_Remembers, ABC):
-    """Everything that a person who has the published files knows."""
+    """Everything that a person who has the published files knows.
 
-    @property
-    @abstractmethod
-    def k(self) -> int:
-        """The promised size of the smallest group."""
+    Attributes
+    ----------
+    k : int
+        The promised size of the smallest group.
+    """
+
+    k: int
 
     @property
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import Any
 from prefect import flow, get_run_logger, runtime
 from prefect.client.schemas.objects import State
 
-from algorithms.comparison import Comparison, Files
+from algorithms.comparison import Files
 from algorithms.errors import RejectedError, ReleaseError
 from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
@@ -49,7 +49,7 @@ from tasks.compute.engine import Engine
 from tasks.evaluate import evaluate
 from tasks.ingest import connection_warnings, ingest
 from tasks.judge import Judgement, judge
-from tasks.pipeline import as_task, mask
+from tasks.pipeline import as_task, mask_and_measure
 from tasks.profile import profile
 from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
 from tasks.publishable import Publishable
@@ -298,9 +298,10 @@ class _Measured:
 
 def _in_memory(table: Table, spec: ReleaseSpec, recalled: Recalled, engine: Engine) -> _Measured:
     """Mask and measure a table in memory."""
-    masked = mask(table, spec, as_task, recalled.history, engine.run)
-    files = Comparison(masked, recalled.history)
-    evaluation = evaluate(files, spec)
+    files, evaluation = mask_and_measure(
+        table, spec, as_task, history=recalled.history, run=engine.run
+    )
+    masked = files.masked
     searches = [each.iterations for each in masked.groupings if each.iterations is not None]
     iterations = searches if spec.microaggregation.each_column else sum(searches)
     return _Measured(

@@ -312,7 +312,8 @@ def _mask(frame: Frame, spec: ReleaseSpec) -> Masked:
     columns, k = spec.columns, spec.microaggregation.k
     original = to_arrow(frame)
     table = read_frame(original, spec)
-    masked, evaluation = mask_and_measure(table, spec, plainly)
+    files, evaluation = mask_and_measure(table, spec, plainly)
+    masked = files.masked
     rows = np.asarray(masked.published.carried[ROW])
     unchanged = [name for name in columns.untouched if name not in _merged(masked)]
     names = [name for name in original.column_names if name in columns.public]

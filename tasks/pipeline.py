@@ -31,43 +31,14 @@ def plainly(stage: Any, *arguments: Any) -> Any:
     return stage.fn(*arguments)
 
 
-def mask(
-    table: Table,
-    spec: ReleaseSpec,
-    call: Call,
-    history: History | None = None,
-    run: Run = in_order,
-) -> Masked:
-    """Mask a table by its spec.
-
-    Parameters
-    ----------
-    table : Table
-        Records that satisfy the input suites.
-    spec : ReleaseSpec
-        The spec of the release.
-    call : callable
-        How stages are called: `as_task` or `plainly`.
-    history : History, optional
-        The earlier releases of the series.
-    run : Run
-        How functions are run on the blocks of a large table; it changes no result.
-    """
-    plan = spec.plan
-    settled: Settled = call(standardise, table, plan)
-    paths = call(order, settled.table, plan)
-    groupings = call(microaggregate, settled.table, plan, paths, history, run)
-    masked: Masked = call(round_integers, settled, plan, groupings)
-    return masked
-
-
 def mask_and_measure(
     table: Table,
     spec: ReleaseSpec,
     call: Call,
     measures: Collection[str] | None = None,
     history: History | None = None,
-) -> tuple[Masked, Evaluation]:
+    run: Run = in_order,
+) -> tuple[Comparison, Evaluation]:
     """Mask a table by its spec, and measure the result.
 
     Parameters
@@ -82,7 +53,21 @@ def mask_and_measure(
         Measures to compute; by default all that apply.
     history : History, optional
         The earlier releases of the series.
+    run : Run
+        How functions are run on the blocks of a large table; it changes no result.
+
+    Returns
+    -------
+    files : Comparison
+        The table before and after; ``files.masked`` is the masked table.
+    evaluation : Evaluation
+        Its measures.
     """
-    masked = mask(table, spec, call, history)
-    evaluation: Evaluation = call(evaluate, Comparison(masked, history), spec, measures)
-    return masked, evaluation
+    plan = spec.plan
+    settled: Settled = call(standardise, table, plan)
+    paths = call(order, settled.table, plan)
+    groupings = call(microaggregate, settled.table, plan, paths, history, run)
+    masked: Masked = call(round_integers, settled, plan, groupings)
+    files = Comparison(masked, history)
+    evaluation: Evaluation = call(evaluate, files, spec, measures)
+    return files, evaluation

@@ -32,7 +32,8 @@ def approved(spec: ReleaseSpec) -> Candidate:
     """Take the table of a spec through all stages up to its approval."""
     source, _ = ingest.fn(spec)
     table, _ = validate.fn(source, spec)
-    masked, evaluation = mask_and_measure(table, spec, plainly)
+    files, evaluation = mask_and_measure(table, spec, plainly)
+    masked = files.masked
     verdicts = Verdicts(
         evaluation, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series
     )

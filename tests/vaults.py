@@ -59,8 +59,8 @@ def masked_of(spec: ReleaseSpec) -> tuple[Masked, Evaluation, InputFacts, Recall
     source, facts = ingest.fn(spec)
     checked, _ = validate.fn(source, spec)
     recalled = recall.fn(source, checked, spec)
-    masked, evaluation = mask_and_measure(checked, spec, plainly, history=recalled.history)
-    return masked, evaluation, facts, recalled
+    files, evaluation = mask_and_measure(checked, spec, plainly, history=recalled.history)
+    return files.masked, evaluation, facts, recalled
 
 
 def made(spec: ReleaseSpec) -> Made:

@@ -7,7 +7,7 @@ import numpy as np
 from algorithms.jit import kernel
 from algorithms.search.nearest import Nearest, distinct, nearest_of, targets_at
 from algorithms.search.neighbours import nearest_rows
-from algorithms.types import Labels, Mask, Matrix
+from algorithms.types import Integers, Labels, Mask, Matrix
 
 NEIGHBOURS_IN_ALL = 2**22
 """Neighbours looked at altogether: all of some 2,000 rows, 41 of each of 100,000 rows."""
@@ -63,13 +63,25 @@ def neighbour_costs(x: Matrix, k: int) -> Matrix:
 
 
 def costs_of(found: Nearest) -> Matrix:
-    """Add up the squared distances of the nearest k records, one of which is the row itself."""
-    enough = found.squares.shape[1]
-    costs, left = np.zeros(len(found.squares)), np.full(len(found.squares), enough)
-    for place in range(enough):
-        taken = np.minimum(found.counts[:, place], left)
-        left -= taken
-        costs += taken * np.where(taken > 0, found.squares[:, place], 0.0)
+    """Add up the squared distances of the nearest k records, the first of which is the row itself.
+
+    They are added one by one, the nearest first: the same sum wherever the records were found.
+    """
+    return _added_up(found.squares, found.counts)
+
+
+@kernel
+def _added_up(squares: Matrix, counts: Integers) -> Matrix:
+    enough = squares.shape[1]
+    costs = np.zeros(squares.shape[0])
+    for i in range(costs.size):
+        place, left = 0, counts[i, 0] - 1
+        for _ in range(enough - 1):
+            while left == 0:
+                place += 1
+                left = counts[i, place]
+            costs[i] += squares[i, place]
+            left -= 1
     return costs
 
 
@@ -153,7 +165,9 @@ def weighted_bound(x: Matrix, k: int, *, rounds: int = 400, neighbours: int | No
     equal_shares, highest = np.empty(n), np.empty(n)
     blocks = []
     for rows, squares, others in nearest_rows(x, k, count):
-        equal_shares[rows] = squares[:, 1:k].sum(axis=1)
+        equal_shares[rows] = 0.0
+        for neighbour in range(1, k):
+            equal_shares[rows] += squares[:, neighbour]
         highest[rows] = np.minimum(squares[:, k - 1], squares[:, -1] / 2.0)
         close = squares < 2.0 * highest[rows, np.newaxis]
         blocks.append((np.repeat(rows, close.sum(axis=1)), others[close], squares[close]))
@@ -165,7 +179,7 @@ def weighted_bound(x: Matrix, k: int, *, rounds: int = 400, neighbours: int | No
     pairs = np.flatnonzero(may_lack)
     pairs = pairs[np.lexsort((second[pairs], first[pairs]))]
     best = _ascend(first[pairs], second[pairs], costs[pairs], highest, k, rounds)
-    return float(max(equal_shares.sum() / (2 * k), best / k))
+    return max(math.fsum(equal_shares.tolist()) / (2 * k), best / k)
 
 
 def _few_copies(x: Matrix, k: int) -> Matrix:

@@ -47,7 +47,7 @@ class Boxes:
         return self.starts.size - 1
 
 
-def boxes_around(x: Matrix, leaf: int = LEAF) -> Boxes:
+def boxes_around(x: Matrix, leaf: int) -> Boxes:
     """Halve the rows along their widest column, until at most ``leaf`` are left in each leaf."""
     leaves: list[Integers] = []
     halves: list[tuple[int, int]] = []

@@ -92,7 +92,7 @@ def distinct(x: Matrix) -> tuple[Order, Labels, Integers]:
 
 def targets_at(points: Matrix, counts: Integers) -> Targets:
     """Put distinct points into a tree of boxes."""
-    boxes = boxes_around(points)
+    boxes = boxes_around(points, LEAF)
     return Targets(boxes, counts[boxes.rows])
 
 
@@ -118,6 +118,8 @@ def nearest(points: Matrix, targets: Targets, enough: int, reach: Matrix | None 
            [1., 9.]]), counts=array([[1, 3],
            [1, 3]]))
     """
+    if not len(points):
+        return Nearest(np.empty((0, enough)), np.empty((0, enough), dtype=np.int64))
     asked = boxes_around(points, POINTS)
     found = nearest_of(asked, targets, enough, None if reach is None else reach[asked.rows])
     back = np.empty_like(asked.rows)
@@ -142,31 +144,40 @@ def nearest_of(asked: Boxes, targets: Targets, enough: int, reach: Matrix | None
     return Nearest(squares, counts)
 
 
-def merged(answers: list[Nearest]) -> Nearest:
-    """Merge the answers of disjoint sets of targets to the same questions.
+def added(found: Nearest, points: Labels, answers: Nearest) -> Nearest:
+    """Add the answers of other targets to what some points have found.
+
+    Parameters
+    ----------
+    found : Nearest
+        The nearest targets of each point so far.
+    points : Labels of shape (a,)
+        Point that each answer is for; a point may have several.
+    answers : Nearest
+        The nearest of other targets, for as many of them.
 
     Examples
     --------
-    >>> one = Nearest(np.array([[1.0, 4.0]]), np.array([[1, 1]]))
-    >>> other = Nearest(np.array([[1.0, np.inf]]), np.array([[2, 0]]))
-    >>> merged([one, other])
+    >>> found = Nearest(np.array([[1.0, 4.0]]), np.array([[1, 1]]))
+    >>> more = Nearest(np.array([[1.0, np.inf]]), np.array([[2, 0]]))
+    >>> added(found, np.array([0]), more)
     Nearest(squares=array([[ 1., inf]]), counts=array([[3, 0]]))
     """
-    enough = answers[0].squares.shape[1]
-    squares, counts = answers[0].squares.copy(), answers[0].counts.copy()
-    for answer in answers[1:]:
-        _add(squares, counts, answer.squares, answer.counts, enough)
+    squares, counts = found.squares.copy(), found.counts.copy()
+    _add(squares, counts, points, answers.squares, answers.counts)
     return Nearest(squares, counts)
 
 
 @kernel
 def _add(
-    squares: Matrix, counts: Integers, more: Matrix, more_counts: Integers, enough: int
+    squares: Matrix, counts: Integers, points: Labels, more: Matrix, more_counts: Integers
 ) -> None:
-    for i in range(squares.shape[0]):
-        for place in range(enough):
-            if more_counts[i, place] > 0:
-                _count(more[i, place], more_counts[i, place], squares[i], counts[i])
+    for answer in range(points.size):
+        point = points[answer]
+        for place in range(more.shape[1]):
+            if more_counts[answer, place] > 0:
+                square, count = more[answer, place], more_counts[answer, place]
+                _count(square, count, squares[point], counts[point])
 
 
 @kernel

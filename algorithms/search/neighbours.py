@@ -22,7 +22,7 @@ def nearest_rows(x: Matrix, k: int, count: int) -> Iterator[tuple[Integers, Matr
     Those at twice the squared distance of the ``k``-th, or farther, may be left out: the distances
     of rows that are missing at the end are infinite.
     """
-    boxes = boxes_around(x)
+    boxes = boxes_around(x, LEAF)
     step = max(MOST_NEIGHBOURS_HELD // (LEAF * count), 1)
     for begin in range(0, boxes.leaves, step):
         end = min(begin + step, boxes.leaves)

@@ -182,11 +182,11 @@ def try_choice(table: Table, spec: ReleaseSpec, choice: MicroaggregationSection)
     changed = spec.model_copy(update={"microaggregation": choice})
     least = spec.microaggregation.k
     first = History() if spec.follows_persons else None
-    masked, evaluation = mask_and_measure(table, changed, plainly, measures_of(spec), first)
+    files, evaluation = mask_and_measure(table, changed, plainly, measures_of(spec), first)
     verdicts = Verdicts(
         evaluation, spec.gate, max(choice.k, least), spec.columns, series=spec.series
     )
-    iterations = _iterations(masked)
+    iterations = _iterations(files.masked)
     return Cell(
         choice,
         evaluation,

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 import yaml
 
-from algorithms.comparison import Comparison
 from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
@@ -136,8 +135,9 @@ def release(request_of: Request, kind: str, i: int, seen: Seen) -> str:
     spec = load(damaged_request(request_of, rng, kind, CHOICES[i % len(CHOICES)]))
     run = plainly if i % SUITES_EVERY else with_great_expectations
     table, _ = validate.fn(ingest.fn(spec)[0], spec, run)
-    masked, evaluation = pipeline.mask_and_measure(table, spec, pipeline.plainly)
-    drawn = profile.fn(Comparison(masked))
+    files, evaluation = pipeline.mask_and_measure(table, spec, pipeline.plainly)
+    masked = files.masked
+    drawn = profile.fn(files)
     verdicts = Verdicts(
         evaluation, spec.gate, spec.microaggregation.k, spec.columns, series=spec.series
     )

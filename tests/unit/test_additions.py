@@ -107,11 +107,12 @@ from tasks.validate import validate
 
 spec = load(Path(sys.argv[1]))
 table, _ = validate.fn(ingest.fn(spec)[0], spec)
-masked, evaluation = mask_and_measure(table, spec, plainly)
+files, evaluation = mask_and_measure(table, spec, plainly)
+masked = files.masked
 verdicts = Verdicts(evaluation, spec.gate, spec.microaggregation.k, spec.columns)
 approval = judge.fn(masked, verdicts, spec).approval
 record = Record.of(spec, started_by="Ana")
-folder = publish.fn(masked, approval, spec, record, profile.fn(Comparison(masked))).folder
+folder = publish.fn(masked, approval, spec, record, profile.fn(files)).folder
 found = verify(folder)
 measures = recompute(found)
 json.dump([found.k_found, sorted(measures), evaluation.measures], sys.stdout)

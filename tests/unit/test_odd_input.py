@@ -290,5 +290,5 @@ def candidate_along(request_of: Request, method: str, staff: list[int]) -> Any:
         microaggregation={"method": method, "ordering": "zscore"},
     )
     table, _ = validate.fn(ingest.fn(spec)[0], spec)
-    masked, _ = mask_and_measure(table, spec, plainly)
-    return masked.published
+    files, _ = mask_and_measure(table, spec, plainly)
+    return files.published

@@ -100,8 +100,8 @@ class TestSameAsASpecFile:
         spec = mixed(request_of, **roles).load(microaggregation=how)
         source, _ = ingest.fn(spec)
         table, _ = validate.fn(source, spec)
-        masked, evaluation = mask_and_measure(table, spec, plainly)
-        expected = arrow_of(masked.published, spec.columns)
+        files, evaluation = mask_and_measure(table, spec, plainly)
+        expected = arrow_of(files.published, spec.columns)
 
         columns = spec.columns.model_dump(exclude_defaults=True)
         dropped = list(columns.pop("dropped"))

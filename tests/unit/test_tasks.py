@@ -221,7 +221,8 @@ def test_columns_must_be_those_of_the_spec(
 def masked_table(request_of: Request, **sections: Any) -> tuple[Any, Table, Masked, Evaluation]:
     spec = request_of.load(**sections)
     table, _ = validate.fn(ingest.fn(spec)[0], spec)
-    return spec, table, *mask_and_measure(table, spec, plainly)
+    files, evaluation = mask_and_measure(table, spec, plainly)
+    return spec, table, files.masked, evaluation
 
 
 def frame(masked: Masked, spec: Any) -> pd.DataFrame:
@@ -244,8 +245,7 @@ def test_the_masked_table_has_no_identifier_and_averages_in_its_place(request_of
 def test_what_is_measured_is_what_would_be_published(request_of: Request) -> None:
     spec, table, _, _ = masked_table(request_of)
     everyone = Grouping((0, 1), Partition(np.zeros(len(table), dtype=np.int64), k=3))
-    masked = round_integers.fn(Settled(table), spec.plan, (everyone,))
-    found = evaluate.fn(Comparison(masked), spec)
+    found = evaluate.fn(Comparison(round_integers.fn(Settled(table), spec.plan, (everyone,))), spec)
     # the average of staff is not whole: rounding it costs something beyond the total variance
     assert found.exact["il"] > 100.0
     assert found.exact["rounding"] == pytest.approx(found.exact["il"] - 100.0)
