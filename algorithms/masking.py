@@ -86,7 +86,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RecordSet:
     """Records and key columns that are grouped together, independently of the rest of the table.
 
     Attributes
@@ -132,25 +132,25 @@ def standardised(table: Table, plan: Plan) -> Table:
     return table if table.exact == exact else replace(table, exact=exact)
 
 
-def blocks(table: Table, plan: Plan) -> tuple[Block, ...]:
-    """Split a table into blocks that are grouped independently."""
+def record_sets(table: Table, plan: Plan) -> tuple[RecordSet, ...]:
+    """Split a table into sets that are grouped independently."""
     every = tuple(range(len(table.attributes)))
     columns = [(j,) for j in every] if plan.each_column else [every]
     if table.blocks is None:
-        return tuple(Block(attributes) for attributes in columns)
+        return tuple(RecordSet(attributes) for attributes in columns)
     order = np.argsort(table.blocks, kind="stable")
     sets = np.split(order, np.cumsum(np.bincount(table.blocks))[:-1])
-    return tuple(Block(attributes, rows) for attributes in columns for rows in sets)
+    return tuple(RecordSet(attributes, rows) for attributes in columns for rows in sets)
 
 
 def paths(table: Table, plan: Plan) -> tuple[Order | None, ...]:
-    """Put the records of each block on a path, if the plan names an ordering."""
+    """Put the records of each set on a path, if the plan names an ordering."""
     ordering = plan.ordering
     if ordering is None:
-        return (None,) * len(blocks(table, plan))
+        return (None,) * len(record_sets(table, plan))
     return tuple(
         ordering.path(problem.x, plan.k, **plan.ordering_options)
-        for problem in (_problem(table, block, plan) for block in blocks(table, plan))
+        for problem in (_problem(table, each, plan) for each in record_sets(table, plan))
     )
 
 
@@ -163,7 +163,7 @@ def group(
     fresh: tuple[Grouping, ...] | None = None,
     run: Run = in_order,
 ) -> tuple[Grouping, ...]:
-    """Group the records of each block, and join blocks of the same key columns.
+    """Group the records of each set, and join sets of the same key columns.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def group(
     plan : Plan
         How they are grouped.
     along : sequence of Order or None
-        The path of each block, as `paths` gives them.
+        The path of each set, as `paths` gives them.
     watch : callable, optional
         Called during a search with its progress.
     history : History, optional
@@ -196,21 +196,21 @@ def _fresh(
     watch: Watch | None,
     run: Run,
 ) -> tuple[Grouping, ...]:
-    """Group the records of each block without regard to other releases."""
+    """Group the records of each set without regard to other releases."""
     parts: dict[tuple[int, ...], list[tuple[Order | None, Partition]]] = {}
     iterations: dict[tuple[int, ...], int] = {}
     cut = plan.blocks_for(len(table))
-    for block, path in zip(blocks(table, plan), along, strict=True):
-        problem = replace(_problem(table, block, plan), path=path, watch=watch)
+    for own, path in zip(record_sets(table, plan), along, strict=True):
+        problem = replace(_problem(table, own, plan), path=path, watch=watch)
         how = how_of(plan, problem.grid, len(table))
         if cut is None or len(problem.x) <= cut.rows:
             groups, spent = solved(how, problem)
         else:
-            rows = np.arange(len(table)) if block.rows is None else block.rows
+            rows = np.arange(len(table)) if own.rows is None else own.rows
             groups, spent = grouped_in_blocks(how, problem, rows, cut, run)
-        parts.setdefault(block.attributes, []).append((block.rows, groups))
+        parts.setdefault(own.attributes, []).append((own.rows, groups))
         if spent is not None:
-            iterations[block.attributes] = iterations.get(block.attributes, 0) + spent
+            iterations[own.attributes] = iterations.get(own.attributes, 0) + spent
     return tuple(
         Grouping(attributes, _joined(own_parts), iterations.get(attributes))
         for attributes, own_parts in parts.items()
@@ -308,9 +308,11 @@ def _situation(table: Table, plan: Plan, history: History) -> Situation:
 
 
 def _mdav_groups(table: Table, plan: Plan, run: Run) -> Partition:
-    """Group the records of each block by MDAV, without regard to other releases."""
-    plain = Plan(k=plan.k, method=METHODS["mdav"], blocks=plan.blocks)
-    return _fresh(table, plain, (None,) * len(blocks(table, plain)), None, run)[0].partition
+    """Group the records of each set by MDAV alone, without regard to other releases."""
+    cut = plan.blocks_for(len(table))
+    alone = None if cut is None else replace(cut, seams=0)
+    plain = Plan(k=plan.k, method=METHODS["mdav"], blocks=alone)
+    return _fresh(table, plain, (None,) * len(record_sets(table, plain)), None, run)[0].partition
 
 
 def published_loss(table: Table, groups: Partition) -> float:
@@ -340,25 +342,25 @@ def how_of(plan: Plan, grid: Grid | None, records: int) -> How:
     return How(plan.k, plan.method.name, plan.options, plan.recut, plan.refine, grid, records)
 
 
-def _problem(table: Table, block: Block, plan: Plan) -> Problem:
-    """Build the problem of one block."""
+def _problem(table: Table, own: RecordSet, plan: Plan) -> Problem:
+    """Build the problem of one set."""
     x, grid = table.embedding.x, table.embedding.grid
-    if len(block.attributes) < len(table.attributes):
-        coordinates = _coordinates(table, block)
+    if len(own.attributes) < len(table.attributes):
+        coordinates = _coordinates(table, own)
         x, grid = x[:, coordinates], grid.take(coordinates)
     units = table.units
-    if block.rows is not None:
-        x = x[block.rows]
-        units = None if units is None else units[block.rows]
+    if own.rows is not None:
+        x = x[own.rows]
+        units = None if units is None else units[own.rows]
     return Problem(x, plan.k, grid, units=units)
 
 
-def _coordinates(table: Table, block: Block) -> Integers:
+def _coordinates(table: Table, own: RecordSet) -> Integers:
     every = np.arange(table.embedding.x.shape[1])
-    return np.concatenate([every[table.embedding.places[j]] for j in block.attributes])
+    return np.concatenate([every[table.embedding.places[j]] for j in own.attributes])
 
 
 def _joined(parts: list[tuple[Order | None, Partition]]) -> Partition:
-    """Join the blocks of one set of key columns; a block of all records needs no joining."""
+    """Join the sets of the same key columns; a set of all records needs no joining."""
     whole = [partition for rows, partition in parts if rows is None]
     return whole[0] if whole else Partition.join([(r, p) for r, p in parts if r is not None])

@@ -21,5 +21,5 @@ def microaggregate(
     history: History | None = None,
     run: Run = in_order,
 ) -> tuple[Grouping, ...]:
-    """Group the records of each block with the method of the plan."""
+    """Group the records of each set with the method of the plan."""
     return masking.group(table, plan, paths, report, history, run=run)

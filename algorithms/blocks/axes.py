@@ -69,13 +69,13 @@ def scatter_of(x: Matrix) -> Matrix:
 def rotate(scatter: Matrix, axes: Matrix) -> None:
     """Turn a symmetric matrix until it is diagonal, by Jacobi's rotations; ``axes`` turn along."""
     d = len(scatter)
-    for _ in range(SWEEPS):
+    turned, sweeps = True, 0
+    while turned and sweeps < SWEEPS:
         turned = False
         for p in range(d - 1):
             for q in range(p + 1, d):
                 turned |= _turn(scatter, axes, p, q)
-        if not turned:
-            break
+        sweeps += 1
 
 
 @kernel

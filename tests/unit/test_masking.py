@@ -5,7 +5,7 @@ import pytest
 
 from algorithms.attributes import Number
 from algorithms.errors import ContractError
-from algorithms.masking import Plan, blocks, group, mask, paths
+from algorithms.masking import Plan, group, mask, paths, record_sets
 from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.problem import Budget
@@ -30,13 +30,13 @@ def test_groups_never_cross_strata_and_hold_k_in_each() -> None:
     for group_number in range(grouping.partition.sizes.size):
         assert len(set(table.blocks[grouping.partition.labels == group_number])) == 1
     assert grouping.partition.sizes.min() >= 4
-    assert len(blocks(table, Plan(k=4, method=METHODS["mdav"]))) == 4
+    assert len(record_sets(table, Plan(k=4, method=METHODS["mdav"]))) == 4
 
 
 def test_strata_and_columns_make_a_block_of_each_pair() -> None:
     table = random_table(strata=3)
     plan = Plan(k=5, method=METHODS["imhmi"], ordering=ORDERINGS["zscore"], each_column=True)
-    assert len(blocks(table, plan)) == 9
+    assert len(record_sets(table, plan)) == 9
     masked = mask(table, plan)
     assert [grouping.attributes for grouping in masked.groupings] == [(0,), (1,), (2,)]
 
