@@ -31,12 +31,6 @@ from tests.tools import PATIENCE
 pytestmark = pytest.mark.operation
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with running(tmp_path_factory.mktemp("cluster")) as started:
-        yield started
-
-
 @pytest.fixture
 def engine(cluster: Cluster, tmp_path: Path) -> Iterator[Engine]:
     # a test before may have lost a worker
