@@ -202,6 +202,19 @@ def test_an_unsafe_cluster_is_refused_with_all_its_faults(tmp_path: Path) -> Non
     assert all(line.endswith("(1 of 1 workers)") for line in lines[2:])
 
 
+def test_a_worker_without_microrelease_is_one_sentence(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "tasks.py").touch()
+    with running(tmp_path, 1, PYTHONPATH=str(elsewhere)) as cluster:
+        compute = ComputeSection(**cluster.compute(tmp_path / "scratch"))
+        with (
+            pytest.raises(SpecError, match="this version of microrelease"),
+            computing(compute),
+        ):
+            pass
+
+
 def test_a_cluster_may_get_worse_or_end_during_a_run(tmp_path: Path) -> None:
     with running(tmp_path, 0) as cluster:
         compute = ComputeSection(**cluster.compute(tmp_path / "scratch"))
