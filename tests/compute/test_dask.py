@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -236,9 +237,16 @@ def test_a_cluster_may_get_worse_or_end_during_a_run(tmp_path: Path) -> None:
             cluster.wait_for("scheduler", "Register worker", 2)
             with pytest.raises(SpecError, match=r"every worker .* must have one thread"):
                 engine.map("pid", steps.pid, None, [Job(number) for number in range(30)])
-            cluster.processes["scheduler"].send_signal(signal.SIGKILL)
+            late = cluster.processes["late"]
+            late.terminate()
+            late.wait()
+            scheduler = cluster.processes["scheduler"]
+            threading.Timer(1.0, scheduler.send_signal, (signal.SIGKILL,)).start()
+            jobs = [Job(number) for number in range(4)]
+            with pytest.raises(StorageError, match="the connection was lost during wait"):
+                engine.map("wait", steps.wait, 5.0, jobs)
             with pytest.raises(StorageError, match="the connection was lost during pid"):
-                engine.map("pid", steps.pid, None, [Job(number) for number in range(30)])
+                engine.map("pid", steps.pid, None, jobs)
         assert list((tmp_path / "scratch").iterdir()) == []
 
 
