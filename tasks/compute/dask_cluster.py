@@ -9,9 +9,9 @@ import logging
 import pickle
 import secrets
 import time
-from asyncio import CancelledError
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ class DaskEngine(Engine):
         waiting = deque(range(len(jobs)))
         in_flight: dict[Future[Any], int] = {}
         try:
-            with _lost(step.name):
+            with _lost(self._client, step.name):
                 room = JOBS_PER_WORKER * max(len(self._client.nthreads()), 1)
                 while waiting or in_flight:
                     while waiting and len(in_flight) < room:
@@ -150,7 +150,7 @@ def cluster_engine(store: ScratchStore, cluster: ClusterSection) -> Iterator[Das
         If the cluster does not answer, or has no workers.
     """
     with _connected(cluster) as client:
-        with _lost("the check of the cluster"):
+        with _lost(client, "the check of the cluster"):
             _check(client, store)
         yield DaskEngine(store, client)
 
@@ -212,9 +212,10 @@ def _check(client: "Client", store: ScratchStore) -> None:
         faults = list(client.run_on_scheduler(nodes.check_scheduler, expected))
         answers = client.run(nodes.check_worker, expected, store, token)
         tokens = [name for name in store.names() if name.startswith("token-")]
-    except ReleaseError:
+    except (ReleaseError, OSError):
         raise
-    except (ImportError, AttributeError, pickle.UnpicklingError):
+    except Exception:
+        # the check itself reports faults, so that it could not be imported there
         raise SpecError(
             "every node of the cluster must have this version of microrelease; some have another "
             "or none: install it everywhere, on the scheduler too"
@@ -237,16 +238,16 @@ def _check(client: "Client", store: ScratchStore) -> None:
 
 
 @contextmanager
-def _lost(name: str) -> Iterator[None]:
+def _lost(client: "Client", name: str) -> Iterator[None]:
     """Tell in a sentence that the connection to the cluster was lost."""
     try:
         yield
     except ReleaseError:
         raise
-    except (OSError, CancelledError, TimeoutError):
+    except Exception as error:
+        if client.status == "running" and not isinstance(error, OSError | CancelledError):
+            raise reduced(name, error) from None
         raise StorageError(
             f"the scheduler of the cluster must answer until the run ends; the connection was lost "
             f"during {name}: see that it runs, and run again"
         ) from None
-    except Exception as error:
-        raise reduced(name, error) from None

@@ -14,10 +14,11 @@ from algorithms.errors import ReleaseError
 from tasks.compute.store import ScratchStore
 from tasks.store import provenance
 
-PAGES = ("/", "/status", "/info", "/info/main/workers.html", "/health", "/metrics", "/sitemap.json")
+PAGES = ("/", "/status", "/info", "/info/main/workers.html", "/health", "/metrics", "/jupyter")
 """Pages that a node serves unless its ``http.routes`` are empty."""
-NO_PAGES = b"{}", b"[]", b'{"paths": []}', b'{"paths": ["/sitemap.json"]}'
-"""What the list of all pages holds if there are no others; it cannot be turned off."""
+LIST = "/sitemap.json"
+"""The list of all pages, which cannot be turned off."""
+ONLY_LIST = b'{"paths": ["/sitemap.json"]}'
 SECONDS = 10.0
 NOT_FOUND = 404
 
@@ -91,14 +92,15 @@ async def _pages(node: Any) -> list[str]:
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.address, server.address)
     client = AsyncHTTPClient(force_instance=True)
     try:
-        for page in PAGES:
+        for page in (*PAGES, LIST):
             answer = await client.fetch(
                 f"http://{host}:{server.port}{page}",
                 raise_error=False,
                 request_timeout=SECONDS,
                 follow_redirects=False,
             )
-            if answer.code != NOT_FOUND and not _lists_nothing(page, answer):
+            lists_nothing = page == LIST and answer.body == ONLY_LIST
+            if answer.code != NOT_FOUND and not lists_nothing:
                 return [
                     "must serve no web pages; it does: set distributed.scheduler.http.routes and "
                     "distributed.worker.http.routes to [], and start it with --no-dashboard"
@@ -106,10 +108,6 @@ async def _pages(node: Any) -> list[str]:
     finally:
         client.close()
     return []
-
-
-def _lists_nothing(page: str, answer: Any) -> bool:
-    return page == PAGES[-1] and answer.code == 200 and answer.body in NO_PAGES
 
 
 def _sees(store: ScratchStore, token: str) -> list[str]:

@@ -60,6 +60,11 @@ def fail(_given: object, number: int, inputs: tuple[Arrays, ...]) -> Output:
     return Output()
 
 
+def fail_block(_given: object, block: Arrays) -> Arrays:
+    """Quote the whole block."""
+    raise ValueError(f"SENTINELTEXT {block['x'].tolist()}")
+
+
 def fill(_given: object, number: int, _inputs: tuple[Arrays, ...]) -> Output:
     return Output(files={f"large/{number}": {"all": {"x": np.zeros(1 << 17)}}})
 

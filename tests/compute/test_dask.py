@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -29,12 +30,6 @@ from tests.leaks import sentinels_in
 from tests.tools import PATIENCE
 
 pytestmark = pytest.mark.operation
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with running(tmp_path_factory.mktemp("cluster")) as started:
-        yield started
 
 
 @pytest.fixture
@@ -208,6 +203,19 @@ def test_an_unsafe_cluster_is_refused_with_all_its_faults(tmp_path: Path) -> Non
     assert all(line.endswith("(1 of 1 workers)") for line in lines[2:])
 
 
+def test_a_worker_without_microrelease_is_one_sentence(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "tasks.py").touch()
+    with running(tmp_path, 1, PYTHONPATH=str(elsewhere)) as cluster:
+        compute = ComputeSection(**cluster.compute(tmp_path / "scratch"))
+        with (
+            pytest.raises(SpecError, match="this version of microrelease"),
+            computing(compute),
+        ):
+            pass
+
+
 def test_a_cluster_may_get_worse_or_end_during_a_run(tmp_path: Path) -> None:
     with running(tmp_path, 0) as cluster:
         compute = ComputeSection(**cluster.compute(tmp_path / "scratch"))
@@ -229,9 +237,16 @@ def test_a_cluster_may_get_worse_or_end_during_a_run(tmp_path: Path) -> None:
             cluster.wait_for("scheduler", "Register worker", 2)
             with pytest.raises(SpecError, match=r"every worker .* must have one thread"):
                 engine.map("pid", steps.pid, None, [Job(number) for number in range(30)])
-            cluster.processes["scheduler"].send_signal(signal.SIGKILL)
+            late = cluster.processes["late"]
+            late.terminate()
+            late.wait()
+            scheduler = cluster.processes["scheduler"]
+            threading.Timer(1.0, scheduler.send_signal, (signal.SIGKILL,)).start()
+            jobs = [Job(number) for number in range(4)]
+            with pytest.raises(StorageError, match="the connection was lost during wait"):
+                engine.map("wait", steps.wait, 5.0, jobs)
             with pytest.raises(StorageError, match="the connection was lost during pid"):
-                engine.map("pid", steps.pid, None, [Job(number) for number in range(30)])
+                engine.map("pid", steps.pid, None, jobs)
         assert list((tmp_path / "scratch").iterdir()) == []
 
 

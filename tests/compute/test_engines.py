@@ -1,6 +1,10 @@
 import os
 import random
 import resource
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -16,6 +20,7 @@ from tasks.compute.local import LocalEngine
 from tasks.compute.processes import ProcessesEngine
 from tasks.compute.store import MemoryStore, Store, scratch
 from tests.compute import steps
+from tests.tools import PATIENCE
 
 
 class ShuffledEngine(Engine):
@@ -157,3 +162,33 @@ def test_a_full_disk_in_a_worker_is_one_sentence(tmp_path: Path) -> None:
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert engine.store.names() == []
+
+
+KILLED = """
+import os, signal
+from tasks.compute.engine import Job
+from tasks.compute.processes import ProcessesEngine
+from tasks.compute.store import MemoryStore
+from tests.compute import steps
+from tests.tools import PATIENCE
+engine = ProcessesEngine(MemoryStore(), 2)
+jobs = [Job(number) for number in range(8)]
+print(*set(engine.map("pid", steps.pid, None, jobs)), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_processes_end_when_the_run_that_started_them_is_killed(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert ended.returncode == -signal.SIGKILL
+    end = time.monotonic() + PATIENCE
+    for pid in ended.stdout.split():
+        while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes():
+            assert time.monotonic() < end
+            time.sleep(0.1)

@@ -1,5 +1,6 @@
 """The section on where the work is done, and the engine that it opens."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -136,10 +137,8 @@ def in_block(text: str | None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_block_of_prefect_says_where_the_cluster_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = in_block(
-        f'{{"address": "tls://a:1", "tls": {{"ca": "{tmp_path}/ca.pem", "cert": "b", "key": "c"}}}}',
-        monkeypatch,
-    )
+    tls = {**TLS, "ca": str(tmp_path / "ca.pem")}
+    asked = in_block(json.dumps({"address": "tls://a:1", "tls": tls}), monkeypatch)
     compute = ComputeSection(engine="dask", block="site", scratch_folder=tmp_path / "scratch")
     with (
         pytest.raises(StorageError, match=r"compute\.tls .*ca\.pem' is not one"),
