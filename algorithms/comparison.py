@@ -199,6 +199,11 @@ class Files(_Remembers, ABC):
 
     @property
     @abstractmethod
+    def sets(self) -> Labels | None:
+        """Number of the set of records that no group crosses, for each record; None for one set."""
+
+    @property
+    @abstractmethod
     def places(self) -> tuple[slice, ...]:
         """The coordinates that belong to each key column."""
 
@@ -321,6 +326,11 @@ class Comparison(Files):
     def published(self) -> Table:
         """The published records."""
         return self.masked.published
+
+    @property
+    def sets(self) -> Labels | None:
+        """Number of the set of records that no group crosses, for each record; None for one set."""
+        return self.original.blocks
 
     @property
     def withheld(self) -> Table | None:

@@ -238,11 +238,12 @@ def _labels(files: Files, j: int) -> LabelProfile:
 
 
 def _strata(files: Files) -> StrataProfile | None:
-    blocks = files.original.blocks
-    if blocks is None:
+    sets = files.sets
+    if sets is None:
         return None
-    sizes = np.bincount(blocks)
-    centre = files.original.embedding.centre
+    sizes = np.bincount(sets)
+    # of all records alike, whatever their weights
+    centre = files.centre if files.original.weights is None else files.original.embedding.centre
     squares, spread = np.empty(files.rows), 0.0
     start = 0
     for chunk in files.chunks():
@@ -250,7 +251,7 @@ def _strata(files: Files) -> StrataProfile | None:
         squares[start:end] = ((chunk.before - chunk.after) ** 2).sum(axis=1)
         spread += float(((chunk.before - centre) ** 2).sum())
         start = end
-    losses = np.bincount(blocks, weights=squares) / sizes
+    losses = np.bincount(sets, weights=squares) / sizes
     quantiles = np.quantile(100.0 * losses / (spread / files.rows or 1.0), [0.0, 0.5, 1.0])
     withheld = 0 if files.withheld is None else len(files.withheld)
     return StrataProfile(

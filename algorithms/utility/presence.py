@@ -23,7 +23,7 @@ def blanked(files: Files, column: int) -> float:
 
 def withheld(files: Files) -> float | None:
     """Give the share of records that are left out; None if groups may cross the whole table."""
-    if files.original.blocks is None:
+    if files.sets is None:
         return None
     left_out = 0 if files.withheld is None else len(files.withheld)
     return 100.0 * left_out / (files.rows + left_out)

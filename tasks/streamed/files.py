@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from algorithms.comparison import Chunk, Files, PublishedFiles
 from algorithms.search.linkage import Linkage
-from algorithms.table import Codes, Table
+from algorithms.table import Codes, Stratum, Table
 from algorithms.types import Integers, Labels, Mask, Matrix, Order
 from expectations.tables import read_codes
 from tasks.streamed import linking
@@ -113,12 +113,22 @@ class StreamedFiles(Files):
         """A table of no records, with the attributes of all."""
         attributes = self.masked.scales.attributes
         kinds = [np.int64 if attribute.whole else np.float64 for attribute in attributes]
-        return Table(attributes, tuple(np.empty(0, dtype=kind) for kind in kinds))
+        nothing = np.empty(0, dtype=np.int64)
+        return Table(
+            attributes,
+            tuple(np.empty(0, dtype=kind) for kind in kinds),
+            strata=tuple(Stratum(name, nothing) for name in self.masked.given.names),
+        )
 
     @property
     def published(self) -> Table:
         """A table of no records, as `original`."""
         return self.original
+
+    @property
+    def sets(self) -> Labels | None:
+        """Number of the stratum of each record; None without strata."""
+        return self.masked.gathered(RECORDS, "strata")[0] if self.masked.given.names else None
 
     @property
     def places(self) -> tuple[slice, ...]:
