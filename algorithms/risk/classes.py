@@ -49,7 +49,7 @@ MEASURES = (
             "picks one of its records at random."
         ),
         paper="DT01",
-        run=lambda files: 100.0 * files.sizes.size / len(files.table),
+        run=lambda files: 100.0 * files.sizes.size / files.rows,
         needs_original=False,
         most=100.0,
         over_k=True,
