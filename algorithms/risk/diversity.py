@@ -14,15 +14,15 @@ from algorithms.types import Integers, Labels, Matrix
 
 def distinct_values(codes: Codes, classes: Labels) -> float:
     """Count the distinct values in the class that has the fewest [MKG07]_."""
-    pairs = np.unique(np.column_stack([classes, codes.values]), axis=0)
-    return float(np.bincount(pairs[:, 0]).min())
+    of_pair, _, _ = _pairs(codes, classes)
+    return float(np.bincount(of_pair).min())
 
 
 def entropy_values(codes: Codes, classes: Labels) -> float:
     """Compute the exponential of the smallest entropy of values in a class [MKG07]_."""
-    pairs, counts = np.unique(np.column_stack([classes, codes.values]), axis=0, return_counts=True)
-    shares = counts / np.bincount(classes)[pairs[:, 0]]
-    entropy = np.bincount(pairs[:, 0], weights=-shares * np.log(shares))
+    of_pair, _, counts = _pairs(codes, classes)
+    shares = counts / np.bincount(classes)[of_pair]
+    entropy = np.bincount(of_pair, weights=-shares * np.log(shares))
     return float(np.exp(entropy.min()))
 
 
@@ -31,11 +31,18 @@ def equal_distance(codes: Codes, classes: Labels) -> float:
 
     Any two different values are equally far apart.
     """
-    pairs, counts = np.unique(np.column_stack([classes, codes.values]), axis=0, return_counts=True)
-    shares = counts / np.bincount(classes)[pairs[:, 0]]
-    overall = (np.bincount(codes.values) / len(codes.values))[pairs[:, 1]]
-    surplus = np.bincount(pairs[:, 0], weights=np.maximum(shares - overall, 0.0))
+    of_pair, values, counts = _pairs(codes, classes)
+    shares = counts / np.bincount(classes)[of_pair]
+    overall = (np.bincount(codes.values) / len(codes.values))[values]
+    surplus = np.bincount(of_pair, weights=np.maximum(shares - overall, 0.0))
     return float(surplus.max())
+
+
+def _pairs(codes: Codes, classes: Labels) -> tuple[Labels, Integers, Integers]:
+    """Give the class, the value and the number of records of each pair of class and value."""
+    base = int(codes.values.max()) + 1
+    pairs, counts = np.unique(classes * base + codes.values, return_counts=True)
+    return pairs // base, pairs % base, counts
 
 
 def ordered_distance(codes: Codes, classes: Labels) -> float | None:

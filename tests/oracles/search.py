@@ -71,3 +71,23 @@ def least_loss(x: Matrix, k: int, grid: Grid | None) -> float:
         return found
 
     return best(tuple(range(len(x))))
+
+
+def nearest(point: Matrix, targets: Matrix, enough: int, reach: float) -> list[tuple[float, int]]:
+    """Give the smallest squared distances within reach, and how many targets lie at each."""
+    distances = np.zeros(len(targets))
+    for j in range(targets.shape[1]):
+        distances += (targets[:, j] - point[j]) ** 2
+    levels: list[tuple[float, int]] = []
+    for square in np.unique(distances[distances <= reach]).tolist():
+        if sum(count for _, count in levels) < enough:
+            levels.append((square, int((distances == square).sum())))
+    return levels
+
+
+def nearest_rows(x: Matrix, row: int, count: int) -> list[float]:
+    """Give the smallest squared distances from a row to other rows."""
+    distances = np.zeros(len(x))
+    for j in range(x.shape[1]):
+        distances += (x[:, j] - x[row, j]) ** 2
+    return sorted(np.delete(distances, row).tolist())[:count]
