@@ -118,8 +118,9 @@ def _watched(groups: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
     report = reporter(0.0, WRITING)
     done = 0
     for group in groups:
-        yield group
         done += group.num_rows
+        yield group
+        del group
         report(done / rows)
 
 
@@ -153,9 +154,11 @@ def _writing(
             for group in groups:
                 # in one piece: how a table is cut must not show in the bytes
                 whole = group.combine_chunks()
+                del group
                 lines.write_table(whole)
                 pages.write_table(whole, row_group_size=ROW_GROUP)
                 yield whole
+                del whole
     written += [
         Resource(name, sink.size, sink.sha256) for name, sink in zip(names, sinks, strict=True)
     ]

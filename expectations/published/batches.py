@@ -40,10 +40,13 @@ def rebatched(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
         if count < rows:
             continue
         joined = pa.concat_tables(waiting)
-        whole = count - count % rows
-        for start in range(0, whole, rows):
-            yield joined.slice(start, rows)
-        waiting, count = [joined.slice(whole)], count - whole
+        # what was cut off is not kept while the next rows are read
+        del table, waiting
+        while count >= rows:
+            head, joined, count = joined.slice(0, rows), joined.slice(rows), count - rows
+            yield head
+            del head
+        waiting = [joined]
     if count:
         yield pa.concat_tables(waiting)
 
@@ -103,7 +106,7 @@ class _Counts:
         counted = _count(table, self._names)
         self._waiting.append(counted)
         self._rows += counted.num_rows
-        if self._rows > 2 * self._counted + COMBINATIONS:
+        if self._rows > self._counted + COMBINATIONS // 2:
             self._waiting = [self.total()]
             self._rows = self._counted = self._waiting[0].num_rows
 

@@ -1,12 +1,13 @@
 """Recomputes the measures in a published folder that need no original."""
 
 import numpy as np
+import pandas as pd
 
 from algorithms.attributes import Number
 from algorithms.comparison import Released
 from algorithms.errors import IntegrityError
 from algorithms.evaluation import evaluate_released
-from algorithms.table import Codes, Table, combinations
+from algorithms.table import Codes, Table
 from algorithms.types import Labels, Mask
 from expectations.published.claims import agrees
 from expectations.published.files import PACKAGE
@@ -49,7 +50,9 @@ def _combinations(verified: Verification) -> Labels:
     """Assign numbers to combinations of the columns counted into k, one column at a time."""
     numbers: Labels = np.zeros(verified.rows, dtype=np.int64)
     for name in verified.claims.known:
-        numbers = combinations([numbers, read_codes(verified.column(name)).values])
+        values = pd.Series(pd.arrays.ArrowExtensionArray(verified.column(name)))
+        codes, distinct = pd.factorize(values, use_na_sentinel=False)
+        numbers, _ = pd.factorize(numbers * len(distinct) + codes)
     return numbers
 
 

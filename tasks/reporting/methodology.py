@@ -6,7 +6,7 @@ from machine to machine; for that reason the one picture is made of table cells.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -26,6 +26,9 @@ from expectations.published.verifier import field_type
 from tasks.reporting.across import across, muted, revised
 from tasks.reporting.page import in_words, render
 from tasks.reporting.sizes import size_ranges
+
+Term = Callable[[str, Matrix, Matrix], Matrix]
+"""Calculates with a column, its values and the numbers of their records."""
 
 
 @dataclass(frozen=True)
@@ -64,24 +67,36 @@ def facts_of(batches: Batches, claims: Claims) -> Facts:
     claims : Claims
         The content of ``datapackage.json``.
     """
+    schema = next(batches()).schema
+    columns = {
+        name: i
+        for i, name in enumerate(claims.known)
+        if name in claims.quasi_identifiers
+        and field_type(schema.field(name).type) in ("integer", "number")
+    }
     groups = _Groups(batches, claims)
     sizes: Counter[int] = Counter()
-    for counted in groups.parts():
-        for pair in pc.value_counts(counted[COUNT]).to_pylist():
+    extremes = {name: _Extremes() for name in columns}
+    for part in groups.parts():
+        for pair in pc.value_counts(part[COUNT]).to_pylist():
             sizes[pair["values"]] += pair["counts"]
-    schema = next(batches()).schema
-    moments = {
-        key: moments
-        for i, key in enumerate(claims.known)
-        if key in claims.quasi_identifiers
-        and field_type(schema.field(key).type) in ("integer", "number")
-        and (moments := _moments(groups, i)) is not None
-    }
+        for name, i in columns.items():
+            extremes[name].add(*_values(part, i))
+    columns = {name: i for name, i in columns.items() if extremes[name].total >= 2}
+    # from the smallest on: sums of large numbers overflow
+    offsets = groups.sums(columns, lambda name, v, n: n * (v - extremes[name].least))
+    means = {name: extremes[name].least + offsets[name] / extremes[name].total for name in columns}
+    squares = groups.sums(columns, lambda name, v, n: n * (v - means[name]) ** 2)
+    moments = {}
+    for name in columns:
+        found = extremes[name]
+        deviation = math.sqrt(squares[name] / (found.total - 1))
+        moments[name] = Moments(means[name], deviation, found.least, found.largest)
     return Facts(dict(sorted(sizes.items())), moments)
 
 
 class _Groups:
-    """The combinations of a table, counted again for each figure unless there are few."""
+    """The combinations of a table, counted again at every call unless there are few."""
 
     def __init__(self, batches: Batches, claims: Claims) -> None:
         self._count = partial(tally, batches, claims.known, claims.rows, claims.k)
@@ -92,38 +107,53 @@ class _Groups:
         """Give all combinations, part by part."""
         return self._count() if self._only is None else iter([self._only])
 
-    def values(self, column: int) -> Iterator[tuple[Matrix, Matrix]]:
-        """Give the values of a column and the numbers of their records, part by part."""
+    def sums(self, columns: Mapping[str, int], term: Term) -> dict[str, float]:
+        """Add up a term of each combination, column by column."""
+        sums = {name: ExactSum() for name in columns}
         for part in self.parts():
-            present = part.filter(pc.is_valid(part[str(column)]))
-            yield to_floats(present[str(column)]), present[COUNT].to_numpy().astype(float)
+            for name, i in columns.items():
+                sums[name].add(term(name, *_values(part, i)))
+        return {name: added.total for name, added in sums.items()}
 
 
-def _moments(groups: _Groups, column: int) -> Moments | None:
-    """Compute the figures of a column; None if it has fewer than two values."""
-    total, least, largest = 0.0, math.inf, -math.inf
-    for values, counts in groups.values(column):
+class ExactSum:
+    """A sum of numbers that come in parts, rounded once whatever the parts are."""
+
+    def __init__(self) -> None:
+        self._parts: list[float] = []
+
+    def add(self, numbers: Matrix) -> None:
+        """Add numbers."""
+        left = numbers.tolist()
+        # each sum is what those before it leave, down to nothing: together they are exact
+        while remainder := math.fsum(left):
+            self._parts.append(remainder)
+            left.append(-remainder)
+
+    @property
+    def total(self) -> float:
+        """The sum of all numbers."""
+        return math.fsum(self._parts)
+
+
+class _Extremes:
+    """The number of values of a column, the smallest and the largest of them."""
+
+    def __init__(self) -> None:
+        self.total, self.least, self.largest = 0.0, math.inf, -math.inf
+
+    def add(self, values: Matrix, counts: Matrix) -> None:
+        """Add values, and the number of records that have each of them."""
         if values.size:
-            total += float(counts.sum())
-            least, largest = min(least, float(values.min())), max(largest, float(values.max()))
-    if total < 2:
-        return None
-    # from the smallest on: sums of large numbers overflow
-    mean = least + _sum(n * (v - least) for v, n in groups.values(column)) / total
-    squares = _sum(n * (v - mean) ** 2 for v, n in groups.values(column))
-    return Moments(mean, math.sqrt(squares / (total - 1)), least, largest)
+            self.total += float(counts.sum())
+            self.least = min(self.least, float(values.min()))
+            self.largest = max(self.largest, float(values.max()))
 
 
-def _sum(parts: Iterable[Matrix]) -> float:
-    """Add up all numbers of all parts, rounded once whatever the parts are."""
-    sums: list[float] = []
-    for part in parts:
-        numbers = part.tolist()
-        # each sum is what the ones before it leave, down to nothing: together they are exact
-        while remainder := math.fsum(numbers):
-            sums.append(remainder)
-            numbers.append(-remainder)
-    return math.fsum(sums)
+def _values(part: pa.Table, column: int) -> tuple[Matrix, Matrix]:
+    """Give the values of a column that are not missing, and the numbers of their records."""
+    present = part.filter(pc.is_valid(part[str(column)]))
+    return to_floats(present[str(column)]), present[COUNT].to_numpy().astype(float)
 
 
 def methodology(claims: Claims, facts: Facts) -> str:
