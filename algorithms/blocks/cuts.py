@@ -21,6 +21,9 @@ SHIFTED = ((0.35, 0.6, 0.4), (0.65, 0.4, 0.6))
 borders of blocks then differ."""
 
 
+AT_A_TIME = 2**16
+"""Records that are copied at a time, row by row, to find their blocks."""
+
 SLACK = 0.05
 """Share of its records by which a block may be larger than asked, before it is cut again: a sample
 tells its size no better."""
@@ -118,9 +121,13 @@ class Cuts:
 
     def assign(self, x: Matrix) -> Labels:
         """Give the block of each record."""
-        if self.count == 1:
-            return np.zeros(len(x), dtype=np.int64)
-        return _assigned(np.ascontiguousarray(x), self.axes, self.thresholds, self.children)
+        blocks = np.zeros(len(x), dtype=np.int64)
+        for start in range(0, len(x) if self.count > 1 else 0, AT_A_TIME):
+            some = np.ascontiguousarray(x[start : start + AT_A_TIME])
+            blocks[start : start + AT_A_TIME] = _assigned(
+                some, self.axes, self.thresholds, self.children
+            )
+        return blocks
 
     def merged(self, enough: Callable[[Integers], bool]) -> Labels:
         """Merge each block that is too small with the nearest one beyond the cut beside it.
