@@ -119,12 +119,6 @@ class _Reader:
     def tell(self) -> int:
         return self._place
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
     def close(self) -> None:
         self.closed = True
 

@@ -7,6 +7,7 @@ shares no code with the methods: anyone who has the folder can repeat the verifi
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,6 +37,9 @@ TEXT_BLOCK = 2**22
 PART = re.compile(rf"{PARTS}/part-\d{{5}}\.(csv|parquet)")
 """Names of the data files of a release in parts."""
 
+
+UNREADABLE = pa.table({})
+"""Stands for the records of a CSV file that cannot be read."""
 
 COMPARING = 0.8
 """Share of the time of a verification after which files are compared and rows are counted."""
@@ -243,20 +247,13 @@ class _Contents:
 
     def _compare(self, text: OpenFile, columns: OpenFile, schema: pa.Schema) -> None:
         """Read the CSV file with the types of the Parquet file, and compare all cells."""
-        records = _cells(text, schema)
         same, readable = True, True
-        for batch in rebatched(read_batches([columns]), ROWS):
-            self._count(batch)
-            try:
-                cells = next(records, None) if same and readable else None
-            except (pa.ArrowException, OSError):
-                readable = False
-            else:
-                same = same and cells is not None and cells.equals(batch)
-        try:
-            same = same and next(records, None) is None
-        except (pa.ArrowException, OSError):
-            readable = False
+        records = rebatched(read_batches([columns]), ROWS)
+        for batch, cells in zip_longest(records, _cells(text, schema)):
+            if batch is not None:
+                self._count(batch)
+            readable = readable and cells is not UNREADABLE
+            same = same and batch is not None and cells is not None and cells.equals(batch)
         if not readable:
             self._of_files.append(
                 f"{text.name} cannot be read with the columns and types of {columns.name}"
@@ -294,19 +291,22 @@ class _Contents:
 
 
 def _cells(text: OpenFile, schema: pa.Schema) -> Iterator[pa.Table]:
-    """Read a CSV file with given types, batch by batch."""
-    reader = pyarrow.csv.open_csv(
-        text.reader(),
-        read_options=pyarrow.csv.ReadOptions(block_size=TEXT_BLOCK),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types={field.name: field.type for field in schema},
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-    yield from rebatched((pa.Table.from_batches([batch]) for batch in reader), ROWS)
+    """Read a CSV file with given types, batch by batch; `UNREADABLE` where that is impossible."""
+    try:
+        reader = pyarrow.csv.open_csv(
+            text.reader(),
+            read_options=pyarrow.csv.ReadOptions(block_size=TEXT_BLOCK),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={field.name: field.type for field in schema},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        yield from rebatched((pa.Table.from_batches([batch]) for batch in reader), ROWS)
+    except (pa.ArrowException, OSError):
+        yield UNREADABLE
 
 
 def _smallest_class(files: Files, claims: Claims) -> int:

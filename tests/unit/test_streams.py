@@ -1,5 +1,6 @@
 """Public files and sources that are read and written in pieces."""
 
+import json
 import math
 import os
 from collections.abc import Iterator
@@ -288,6 +289,44 @@ def test_parts_that_are_not_those_of_the_description_are_noticed(
 ) -> None:
     folder = publish.fn(*candidate(request_of)).folder
     spoil(folder)
+    with pytest.raises(IntegrityError, match=words):
+        verify(folder)
+
+
+def describe(folder: Path) -> None:
+    """Give all data files of a folder their true size and checksum in its description."""
+    path = folder / "datapackage.json"
+    package = json.loads(path.read_bytes())
+    for resource in package["resources"]:
+        resource["bytes"] = (folder / resource["path"]).stat().st_size
+        resource["hash"] = f"sha256:{checksums(folder)[resource['path']]}"
+    path.write_text(json.dumps(package), encoding="utf-8")
+
+
+def test_all_parts_must_have_the_same_types(request_of: Request, in_parts: None) -> None:
+    folder = publish.fn(*candidate(request_of)).folder
+    path = folder / "data" / "part-00001.parquet"
+    table = pyarrow.parquet.read_table(path)
+    place = table.column_names.index("staff")
+    narrow = table["staff"].cast(pa.int32())
+    pyarrow.parquet.write_table(table.set_column(place, "staff", narrow), path)
+    describe(folder)
+    with pytest.raises(IntegrityError, match="columns of the same types as the first part"):
+        verify(folder)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"), [("x\n", "data.csv cannot be read"), ("1,2.0,007,1\n", "the same records")]
+)
+def test_a_csv_file_with_more_lines_than_records_is_noticed(
+    published: Request, monkeypatch: pytest.MonkeyPatch, more: str, words: str
+) -> None:
+    folder = folder_of(published)
+    monkeypatch.setattr(verifier, "TEXT_BLOCK", 48)
+    monkeypatch.setattr(verifier, "ROWS", 1)
+    with (folder / "data.csv").open("a", encoding="utf-8") as file:
+        file.write(more)
+    describe(folder)
     with pytest.raises(IntegrityError, match=words):
         verify(folder)
 
