@@ -28,7 +28,7 @@ K = 5
 RECORDS = 200_000
 ROWS = {"heavy-tailed": 10_000, "quantised": 25_000}
 MOVES: Mapping[str, Any] = {"iterations": 0}
-SMALL = 2000
+SMALL = 10_000
 
 
 @dataclass(frozen=True)
