@@ -98,25 +98,20 @@ def one_value(files: PublishedFiles) -> float | None:
 
     Muted records show no value, so that they neither share one nor keep others from sharing one.
     """
-    silent = files.silent
+    shown = slice(None) if files.silent is None else ~files.silent
     counts = [
-        _alike(files.classes, files.confidential(name).values)
-        if silent is None
-        else _alike(files.classes[~silent], files.confidential(name).values[~silent])
+        _alike(files.classes[shown], files.confidential(name).values[shown], files.sizes.size)
         for name in files.confidential_names
     ]
     return 100.0 * (max(counts) / files.rows) if counts else None
 
 
-def _alike(classes: Labels, codes: Labels) -> int:
-    """Count the records of classes in which all records have one value."""
-    if not classes.size:
-        return 0
-    lowest = np.full(int(classes.max()) + 1, np.iinfo(np.int64).max)
-    highest = np.full(lowest.size, -1)
+def _alike(classes: Labels, codes: Labels, count: int) -> int:
+    """Count the records of those of ``count`` classes in which all records have one value."""
+    lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
     np.minimum.at(lowest, classes, codes)
     np.maximum.at(highest, classes, codes)
-    return int(np.bincount(classes)[lowest == highest].sum())
+    return int(np.bincount(classes, minlength=count)[lowest == highest].sum())
 
 
 def _with_one(files: PublishedFiles) -> Iterator[Exposure]:

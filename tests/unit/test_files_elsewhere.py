@@ -138,6 +138,7 @@ def test_measures_are_the_same_wherever_the_records_are(files: Comparison) -> No
         assert there.exact[name] == here.exact[name]
     assert (there.records, there.groups, there.sizes) == (here.records, here.groups, here.sizes)
     assert there.columns == here.columns
+    assert Elsewhere(files, 5).merged == files.merged == 0
 
 
 def test_pictures_are_the_same_wherever_the_records_are(files: Comparison) -> None:
