@@ -57,6 +57,7 @@ from tasks.recall import Recalled, recall
 from tasks.reporting.artefacts import progress
 from tasks.stage import guarded, reduced
 from tasks.store import provenance
+from tasks.store.editions import population_of
 from tasks.store.ownership import check_owner
 from tasks.store.predecessors import compare_with_earlier
 from tasks.store.public_folder import check_places
@@ -260,12 +261,23 @@ def _checked(
     attempt = _warned(attempt.adding(input=facts), read)
     if isinstance(source, StreamedSource):
         streamed_table, findings = streamed.validate(source, spec)
-        recalled = streamed.recalled(spec)
+        recalled = _not_recalled(spec)
         return _warned(attempt, recalled.warnings), streamed_table, findings, recalled
     table, findings = validate(source, spec)
     attempt = _warned(attempt, table_warnings(table, spec.microaggregation.k))
     recalled = recall(source, table, spec)
     return _warned(attempt, recalled.warnings), table, findings, recalled
+
+
+def _not_recalled(spec: ReleaseSpec) -> Recalled:
+    """Tell that a streamed table is not compared with earlier releases, if persons could be."""
+    if population_of(spec) is None:
+        return Recalled()
+    warning = (
+        "a table that is not held in memory is not compared with earlier releases of its persons: "
+        "raise compute.memory_rows if the machine can hold it"
+    )
+    return Recalled(warnings=(warning,))
 
 
 @dataclass(frozen=True, eq=False)

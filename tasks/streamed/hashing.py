@@ -1,6 +1,8 @@
 """Hashes of values that are the same in every part of a table, and in every process."""
 
+import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -48,6 +50,31 @@ def hashed_rows(columns: Sequence[pa.ChunkedArray], key: str) -> Hashes:
     for column in columns:
         hashes = mixed(hashes ^ hashed(column, key))
     return hashes
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Number of some rows, and sums of two hashes of each: the same for any order of the rows."""
+
+    rows: int = 0
+    one: int = 0
+    two: int = 0
+
+    def __add__(self, other: "RowSums") -> "RowSums":
+        return RowSums(
+            self.rows + other.rows, (self.one + other.one) % 2**64, (self.two + other.two) % 2**64
+        )
+
+    @property
+    def digest(self) -> str:
+        """Digest of all three."""
+        return hashlib.sha256(f"{self.rows} {self.one} {self.two}".encode()).hexdigest()
+
+
+def row_sums(table: pa.Table) -> RowSums:
+    """Count and hash the rows of a table."""
+    one, two = (int(hashed_rows(table.columns, key).sum()) for key in KEYS)
+    return RowSums(table.num_rows, one, two)
 
 
 def traces_of(rows: Integers, table: pa.Table, names: Sequence[str]) -> tuple[int, ...]:

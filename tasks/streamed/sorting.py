@@ -1,21 +1,20 @@
 """Sorts the published records of a streamed table: ranges of the canonical order, one by one."""
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from algorithms.blocks.cuts import in_sample
 
+from algorithms.blocks.cuts import in_sample
 from algorithms.blocks.running import Arrays
+from algorithms.errors import ContractError
 from algorithms.types import Labels
-from expectations.digest import digest_of
 from expectations.request.sections.columns import ColumnsSection
-from expectations.tables import frame_of
 from tasks.compute.engine import Job, Output
 from tasks.publishable import sort_order
+from tasks.streamed.hashing import RowSums, row_sums
 from tasks.streamed.masking import CARRIED, StreamedMasked, column_part
 from tasks.streamed.packing import TABLE, packed, unpacked, unpacked_all
 
@@ -47,11 +46,17 @@ class StreamedRows:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the digests of all parts, as `judge` computes it."""
-        return joined_digest([digest for digest, _ in self._dealt])
+        """Digest of all rows in whatever order, as `judge` computes it."""
+        return self._sums.digest
 
     def batches(self) -> Iterator[pa.Table]:
-        """Read all rows in their order, a range at a time."""
+        """Read all rows in their order, a range at a time.
+
+        Raises
+        ------
+        ContractError
+            If they are not the rows of the digest.
+        """
         engine = self._streamed.engine
         ranges = sorted({number for _, numbers in self._dealt for number in numbers})
         files = [(_dealt(job), frozenset(numbers)) for job, (_, numbers) in enumerate(self._dealt)]
@@ -60,16 +65,25 @@ class StreamedRows:
             for number in ranges
         ]
         engine.map("publish", sort_range, None, jobs)
+        read = RowSums()
         for job in jobs:
-            yield unpacked(engine.store.read(_range(job.number), TABLE))
+            table = unpacked(engine.store.read(_range(job.number), TABLE))
+            read += row_sums(table)
+            yield table
+        if read != self._sums:
+            raise ContractError("sorted rows must be the rows that were judged; they are not")
+
+    @cached_property
+    def _sums(self) -> RowSums:
+        return sum((sums for sums, _ in self._dealt), RowSums())
 
     @property
     def _names(self) -> tuple[str, ...]:
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property
-    def _dealt(self) -> list[tuple[str, list[int]]]:
-        """Divide all rows by ranges; give the digest and the ranges of each part."""
+    def _dealt(self) -> list[tuple[RowSums, list[int]]]:
+        """Divide all rows by ranges; give the sums and the ranges of each part."""
         streamed, engine = self._streamed, self._streamed.engine
         jobs = [Job(i, reads_of(file, streamed)) for i, file in enumerate(streamed.files)]
         ranges = -(-self.rows // RANGE)
@@ -81,15 +95,10 @@ class StreamedRows:
         places = np.unique(np.arange(1, ranges) * sample.num_rows // ranges)
         engine.store.write(SPLITTERS, {TABLE: packed(sample.take(pa.array(places)))})
         with_splitters = [Job(job.number, ((SPLITTERS, TABLE), *job.reads)) for job in jobs]
-        found: list[tuple[str, list[int]]] = engine.map(
+        found: list[tuple[RowSums, list[int]]] = engine.map(
             "publish", deal_part, (self._names, self._public), with_splitters
         )
         return found
-
-
-def joined_digest(digests: Sequence[str]) -> str:
-    """Compute the digest of a table from those of its parts."""
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def reads_of(file: str, masked: StreamedMasked) -> tuple[tuple[str, str], ...]:
@@ -126,7 +135,7 @@ def deal_part(given: Any, number: int, inputs: tuple[Arrays, ...]) -> Output:
     ranges = _ranges(splitters, rows)
     numbers = np.unique(ranges).tolist()
     parts = {str(each): packed(rows.filter(pa.array(ranges == each))) for each in numbers}
-    return Output((digest_of(frame_of(rows)), numbers), {_dealt(number): parts})
+    return Output((row_sums(rows), numbers), {_dealt(number): parts})
 
 
 def _ranges(splitters: pa.Table, rows: pa.Table) -> Labels:

@@ -5,9 +5,7 @@ from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import Finding
 from tasks.judge import Judgement
 from tasks.listening import report
-from tasks.recall import Recalled
 from tasks.stage import stage
-from tasks.store.editions import population_of
 from tasks.streamed.checking import StreamedTable, check_streamed
 from tasks.streamed.judging import judge_streamed
 from tasks.streamed.masking import (
@@ -43,14 +41,3 @@ def microaggregate(standardised: Standardised) -> StreamedMasked:
 def judge(masked: StreamedMasked, verdicts: Verdicts, spec: ReleaseSpec) -> Judgement:
     """Refuse a table that fails a limit; then check its parts against the output suite."""
     return Judgement(*judge_streamed(masked, verdicts, spec, report))
-
-
-def recalled(spec: ReleaseSpec) -> Recalled:
-    """Tell that a streamed table is not compared with earlier releases, if persons could be."""
-    if population_of(spec) is None:
-        return Recalled()
-    warning = (
-        "a table that is not held in memory is not compared with earlier releases of its persons: "
-        "raise compute.memory_rows if the machine can hold it"
-    )
-    return Recalled(warnings=(warning,))
