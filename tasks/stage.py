@@ -116,10 +116,19 @@ def announced(name: str, function: Callable[Parameters, Result]) -> Callable[Par
         started = time.monotonic()
         listener().stage_started(name)
         result = function(*args, **kwargs)
+        _release_unused_memory()
         listener().stage_ended(name, time.monotonic() - started)
         return result
 
     return call
+
+
+def _release_unused_memory() -> None:
+    """Give back memory that Arrow keeps for later: the next stage may need it more."""
+    # imported late: the help of a command must not wait for it
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def guarded(name: str, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

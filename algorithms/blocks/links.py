@@ -20,7 +20,7 @@ asks another, and answers go back in the order of the questions.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -186,10 +186,16 @@ def answer_block(search: Search, block: Arrays) -> Arrays:
 
     The block holds its targets, and the questions ``at`` with their ``reach``.
     """
+    (found,) = answers(search, block, [block])
+    return {"squares": found.squares, "counts": found.counts}
+
+
+def answers(search: Search, block: Arrays, asked: Iterable[Arrays]) -> Iterator[Nearest]:
+    """Answer several sets of questions, one after the other."""
     rows, _, counts = distinct(block[search.targets])
     targets = targets_at(block[search.targets][rows], counts)
-    found = nearest(block["at"], targets, search.enough, block["reach"])
-    return {"squares": found.squares, "counts": found.counts}
+    for questions in asked:
+        yield nearest(questions["at"], targets, search.enough, questions["reach"])
 
 
 def linkage_figures(_search: Search, block: Arrays) -> Arrays:

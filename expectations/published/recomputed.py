@@ -1,14 +1,17 @@
 """Recomputes the measures in a published folder that need no original."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
 import numpy as np
 import pandas as pd
 
-from algorithms.attributes import Number
-from algorithms.comparison import Released
+from algorithms.comparison import PublishedFiles
 from algorithms.errors import IntegrityError
 from algorithms.evaluation import evaluate_released
-from algorithms.table import Codes, Table
-from algorithms.types import Labels, Mask
+from algorithms.table import Codes
+from algorithms.types import Integers, Labels, Mask
 from expectations.published.claims import agrees
 from expectations.published.files import PACKAGE
 from expectations.published.verifier import Verification, silent_rows
@@ -26,16 +29,7 @@ def recompute(verified: Verification) -> dict[str, float]:
         If a measure in the description of the folder differs or is unknown.
     """
     claims = verified.claims
-    table = Table(
-        # measures of the published side compare combinations and never calculate with values
-        attributes=(Number("combination"),),
-        keys=(_combinations(verified),),
-        confidential=_codes(verified, claims.of_role("confidential")),
-        # muted records are found by them
-        other=_codes(verified, claims.of_role("other")) if claims.muted else {},
-        muted=_silent(verified) if claims.muted else None,
-    )
-    known = evaluate_released(Released(table, claims.k))
+    known = evaluate_released(_Published(verified, claims.k))
     faults = [
         f"{name} must be {value}; it is {known.get(name, 'no measure that this version knows')}"
         for name, value in claims.measures.items()
@@ -44,6 +38,51 @@ def recompute(verified: Verification) -> dict[str, float]:
     if faults:
         raise IntegrityError(f"the folder does not hold what {PACKAGE} says: {'; '.join(faults)}")
     return {name: known[name] for name in claims.measures}
+
+
+@dataclass(frozen=True, eq=False)
+class _Published(PublishedFiles):
+    """Published files that are read column by column.
+
+    Attributes
+    ----------
+    verified : Verification
+        The files.
+    k : int
+        The promised size of the smallest group.
+    """
+
+    verified: Verification
+    k: int
+
+    @property
+    def rows(self) -> int:
+        """Number of published records."""
+        return self.verified.rows
+
+    @cached_property
+    def classes(self) -> Labels:
+        """Number of each record's combination of published values that are counted into k."""
+        return _combinations(self.verified)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of records of each such combination."""
+        return np.bincount(self.classes)
+
+    @cached_property
+    def silent(self) -> Mask | None:
+        """The records that show nothing beside key columns and strata; None if none is muted."""
+        return _silent(self.verified) if self.verified.claims.muted else None
+
+    @property
+    def confidential_names(self) -> Sequence[str]:
+        """Names of the confidential columns."""
+        return self.verified.claims.of_role("confidential")
+
+    def confidential(self, name: str) -> Codes:
+        """Read one confidential column; measures of the published side compare values only."""
+        return replace(read_codes(self.verified.column(name)), numbers=None)
 
 
 def _combinations(verified: Verification) -> Labels:
@@ -61,7 +100,3 @@ def _silent(verified: Verification) -> Mask:
     claims = verified.claims
     rows = [silent_rows(batch, claims).to_numpy() for batch in verified.batches()]
     return np.concatenate(rows)
-
-
-def _codes(verified: Verification, names: tuple[str, ...]) -> dict[str, Codes]:
-    return {name: read_codes(verified.column(name)) for name in names}

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from algorithms.blocks.links import (
     KNOWN,
     LINKAGE,
     Covers,
     Search,
     among_originals,
-    answer_block,
+    answers,
     ask_others,
     bound_figures,
     known_figures,
@@ -20,7 +21,6 @@ from algorithms.blocks.links import (
     linkage_figures,
     questions_to,
 )
-
 from algorithms.blocks.running import Arrays, Function
 from algorithms.bounds.distances import neighbour_bound
 from algorithms.search.linkage import Linkage, expected_links, known_tally, linkage_of
@@ -148,15 +148,10 @@ def answer_part(
     """Answer the questions of other parts."""
     asking, askers = given
     d = len(asking.scales.columns)
-    block, questions = _block(asking.scales, inputs[:d]), inputs[d:]
-    joined = {name: np.concatenate([each[name] for each in questions]) for name in ("at", "reach")}
-    targets = block[asking.search.targets]
-    found = answer_block(asking.search, {asking.search.targets: targets, **joined})
-    ends = np.cumsum([len(each["reach"]) for each in questions])[:-1]
-    squares, counts = np.split(found["squares"], ends), np.split(found["counts"], ends)
+    found = answers(asking.search, _block(asking.scales, inputs[:d]), inputs[d:])
     parts = {
-        str(asker): {"answers": square, "answer_counts": count}
-        for asker, square, count in zip(askers[number], squares, counts, strict=True)
+        str(asker): {"answers": each.squares, "answer_counts": each.counts}
+        for asker, each in zip(askers[number], found, strict=True)
     }
     return Output(None, {_answered(number): parts})
 
