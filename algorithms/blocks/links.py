@@ -41,6 +41,9 @@ from algorithms.search.linkage import (
 from algorithms.search.nearest import Nearest, added, distinct, nearest, targets_at
 from algorithms.types import Labels, Mask, Matrix
 
+TOGETHER = 64
+"""Points that are tested together before each of them is."""
+
 COVERS = 48
 """Most boxes that cover the targets of a block, for other blocks to test before they ask."""
 
@@ -141,38 +144,55 @@ def ask_others(covers: Covers, linked: Arrays) -> Arrays:
         ``point`` in the block that asks, its coordinates ``at`` and its ``reach``.
     """
     points, reach = linked["points"], Nearest(linked["squares"], linked["counts"]).reach
-    near = _near(covers, points, float(reach.max())) & (covers.block != linked["number"])
-    blocks, column = np.unique(covers.block[near], return_inverse=True)
+    others = covers.block != linked["number"]
+    blocks, place = np.unique(covers.block[others], return_inverse=True)
+    # points that lie together are tested together first
+    leaves = boxes_around(points, TOGETHER)
+    within = reach[leaves.rows]
     reached = np.zeros((blocks.size, len(points)), dtype=bool)
-    _mark_reached(points, reach, covers.low[near], covers.high[near], column.reshape(-1), reached)
-    place, point = np.nonzero(reached)
-    return {"asked": blocks[place], "point": point, "at": points[point], "reach": reach[point]}
-
-
-def _near(covers: Covers, points: Matrix, reach: float) -> Mask:
-    """Mark the boxes within reach of the box around all points."""
-    gaps = np.zeros(covers.block.size)
-    for j in range(points.shape[1]):
-        low, high = points[:, j].min(), points[:, j].max()
-        gaps += np.maximum(np.maximum(covers.low[:, j] - high, low - covers.high[:, j]), 0.0) ** 2
-    near: Mask = gaps <= reach
-    return near
+    _mark_reached(
+        leaves.columns, within, leaves.starts, leaves.low, leaves.high,
+        np.maximum.reduceat(within, leaves.starts[:-1]),
+        covers.low[others], covers.high[others], place.reshape(-1), reached,
+    )  # fmt: skip
+    asked, at = np.nonzero(reached)
+    point = leaves.rows[at]
+    return {"asked": blocks[asked], "point": point, "at": points[point], "reach": reach[point]}
 
 
 @kernel
 def _mark_reached(
-    points: Matrix, reach: Matrix, low: Matrix, high: Matrix, place: Labels, reached: Mask
+    columns: Matrix,
+    reach: Matrix,
+    starts: Labels,
+    leaf_low: Matrix,
+    leaf_high: Matrix,
+    farthest: Matrix,
+    low: Matrix,
+    high: Matrix,
+    place: Labels,
+    reached: Mask,
 ) -> None:
-    """Mark the points that reach a box of a block, box by box."""
-    for box in range(place.size):
-        row = reached[place[box]]
-        for i in range(row.size):
-            if not row[i]:
-                total = 0.0
-                for j in range(low.shape[1]):
-                    gap = max(max(low[box, j] - points[i, j], points[i, j] - high[box, j]), 0.0)
-                    total += gap * gap
-                row[i] = total <= reach[i]
+    """Mark the points that reach a box of a block, leaf by leaf of points and box by box."""
+    for leaf in range(farthest.size):
+        for box in range(place.size):
+            apart = 0.0
+            for j in range(low.shape[1]):
+                gap = max(
+                    max(low[box, j] - leaf_high[j, leaf], leaf_low[j, leaf] - high[box, j]), 0.0
+                )
+                apart += gap * gap
+            if apart <= farthest[leaf]:
+                row = reached[place[box]]
+                for i in range(starts[leaf], starts[leaf + 1]):
+                    if not row[i]:
+                        total = 0.0
+                        for j in range(low.shape[1]):
+                            gap = max(
+                                max(low[box, j] - columns[j, i], columns[j, i] - high[box, j]), 0.0
+                            )
+                            total += gap * gap
+                        row[i] = total <= reach[i]
 
 
 def questions_to(block: int, asked: Arrays) -> Arrays:
