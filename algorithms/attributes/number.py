@@ -157,6 +157,6 @@ def number_coordinates(attribute: Number, moments: Moments) -> NumberCoordinates
 
 def _too_wide(name: str) -> str:
     return (
-        f"{name!r} must spread over less than {WIDEST:g} to be standardised; it spreads further: "
+        f"{name!r} must spread over less than 1e150 to be standardised; it spreads further: "
         "express it in larger units"
     )

@@ -1,7 +1,7 @@
 """Checks a streamed source, and counts what all later stages must know of the whole table."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add, or_
 from typing import Any
@@ -70,12 +70,12 @@ class StreamedTable:
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """What one chunk adds to the counts of the table."""
+    """What one chunk adds to the counts of the table; findings only, if it has faults."""
 
     findings: tuple[Finding, ...]
-    decimals: tuple[Decimals, ...]
-    moments: tuple[Moments, ...]
-    strata: Counter[Stratum]
+    decimals: tuple[Decimals, ...] = ()
+    moments: tuple[Moments, ...] = ()
+    strata: Counter[Stratum] = field(default_factory=Counter)
 
 
 def check_streamed(
@@ -119,12 +119,17 @@ def check_chunk(spec: ReleaseSpec, number: int, inputs: tuple[Arrays, ...]) -> O
     suite = input_suite(spec)
     alone = Suite(suite.name, tuple(r for r in suite.rules if r.expectation != UNIQUE))
     findings = with_great_expectations(alone, frame_of(table))
-    if not all(finding.met for finding in findings):
-        nothing = tuple(Moments() for _ in spec.columns.attributes)
-        return Output(_Counts(findings, tuple(Decimals() for _ in nothing), nothing, Counter()))
+    counts = _Counts(findings)
+    if all(finding.met for finding in findings):
+        counts = _counted(table, spec, findings)
+    return Output(counts, {f"identifiers-{number:06d}": _identifiers(table, spec)})
+
+
+def _counted(table: pa.Table, spec: ReleaseSpec, findings: tuple[Finding, ...]) -> _Counts:
+    """Count what the whole table needs, in a chunk without faults."""
     attributes = numbers_of(spec)
     values = [read_number(attribute, table) for attribute in attributes]
-    counts = _Counts(
+    return _Counts(
         findings,
         tuple(
             Decimals() if attribute.whole else decimals_of(table[attribute.name])
@@ -133,7 +138,6 @@ def check_chunk(spec: ReleaseSpec, number: int, inputs: tuple[Arrays, ...]) -> O
         tuple(moments_of(np.asarray(column, dtype=np.float64)) for column in values),
         strata_of(table, spec.columns.strata)[1],
     )
-    return Output(counts, {f"identifiers-{number:06d}": _identifiers(table, spec)})
 
 
 def numbers_of(spec: ReleaseSpec) -> list[Number]:

@@ -79,6 +79,10 @@ class Elsewhere(Files):
         return self._empty
 
     @property
+    def sets(self) -> Labels | None:
+        return None
+
+    @property
     def places(self) -> tuple[slice, ...]:
         return self._files.places
 

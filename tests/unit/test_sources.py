@@ -19,7 +19,10 @@ from tests.copies import Copy
 from tests.files import saved
 
 ROOT = Path(__file__).parents[2]
-COMMON = {"__init__", "apart", "codes", "fingerprint", "packing", "reader", "readstat", "table"}
+COMMON = {
+    "__init__", "apart", "codes", "fingerprint", "opening", "packing", "reader", "readstat",
+    "table",
+}  # fmt: skip
 
 
 def test_every_file_of_the_folder_is_a_reader_on_the_list() -> None:
