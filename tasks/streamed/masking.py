@@ -39,8 +39,8 @@ RECORDS, CARRIED = "records", "carried"
 SMALL = -1
 """Stands for the stratum of a file with several small strata."""
 
-TURNS = 2**32
-"""Numbers of jobs and groups differ from those of other rounds and parts by multiples of this."""
+JOBS, GROUPS = 2**24, 2**32
+"""More jobs than a round has, and more groups than a part has: numbers are never used twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,7 +410,7 @@ def group_streamed(standardised: Standardised, watch: Watch | None = None) -> "S
             given, layout=layout, following=None if last else layouts[turn + 1], mends=turn > 0
         )
         jobs = [
-            Job(turn * TURNS + i, tuple((file, str(part)) for part in merged for file in files))
+            Job(turn * JOBS + i, tuple((file, str(part)) for part in merged for file in files))
             for i, merged in enumerate(parts)
         ]
         found = engine.map("microaggregate", group_part, given, jobs, _share(watch, turn, layouts))
@@ -482,7 +482,7 @@ def group_part(given: Given, number: int, inputs: tuple[Arrays, ...]) -> Output:
         return Output(_Grouped((), spent, len(x), stratum), {_grouped(number): masked})
     first = np.unique(labels, return_index=True)[1]
     parts = given.following.assign(centroids_of(x, labels), records.strata[first])[labels]
-    dealt = replace(records, groups=number * TURNS + labels).dealt(parts)
+    dealt = replace(records, groups=number * GROUPS + labels).dealt(parts)
     return Output(_Grouped(tuple(map(int, dealt)), spent, len(x), SMALL), {_grouped(number): dealt})
 
 
