@@ -1,6 +1,8 @@
 """Whole releases with every engine: the same bytes, and nothing confidential anywhere."""
 
 import hashlib
+import resource
+import signal
 import threading
 import time
 from collections.abc import Sequence
@@ -9,12 +11,15 @@ from typing import Any
 
 import numpy as np
 import psutil
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from algorithms.blocks.running import Arrays, Function
 from algorithms.types import Watch
 from flows.cli import main
 from tasks.compute.engine import Engine
+from tasks.compute.processes import ProcessesEngine
 from tests.compute import steps
 from tests.compute.cluster import Cluster, running
 from tests.conftest import Request
@@ -168,3 +173,74 @@ def test_the_file_of_a_site_changes_no_result(
     site.write_text("engine: processes\nworkers: 2\n")
     monkeypatch.setenv("MICRORELEASE_COMPUTE", str(site))
     assert released(long, "site", {}) == expected
+
+
+STREAMED = {"scratch_folder": "scratch", "memory_rows": 10}
+"""Has a table of this size worked on in parts."""
+
+
+@pytest.fixture
+def in_parts(long: Request, monkeypatch: pytest.MonkeyPatch) -> Request:
+    """Give the table as a Parquet file of some chunks."""
+    monkeypatch.setattr("tasks.streamed.source.CHUNK", 200)
+    table = pyarrow.csv.read_csv(long.source)
+    pyarrow.parquet.write_table(table, long.folder / "table.parquet")
+    long.content["source"] = {"path": "table.parquet"}
+    return long
+
+
+def test_a_table_in_parts_is_published_with_the_same_bytes_by_every_engine(
+    in_parts: Request, cluster: Cluster
+) -> None:
+    expected = released(in_parts, "memory", {})
+    assert set(expected) == {"data.csv", "data.parquet"}
+    assert released(in_parts, "local", STREAMED) == expected
+    for number in (1, 2):
+        compute = {"engine": "processes", "workers": number, **STREAMED}
+        assert released(in_parts, f"processes-{number}", compute) == expected
+    scratch = in_parts.folder / "scratch"
+    compute = {**cluster.compute(scratch), "memory_rows": 10}
+    assert released(in_parts, "dask", compute) == expected
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_table_in_parts_survives_a_worker_that_dies_in_each_step(
+    in_parts: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = released(in_parts, "memory", {})
+    killed: set[str] = set()
+    plain = ProcessesEngine.map
+
+    def killing(self: ProcessesEngine, name: str, *arguments: Any, **options: Any) -> list[Any]:
+        function = arguments[0].__name__
+        children = psutil.Process().children()
+        workers = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+        # they start with the first jobs
+        if workers and function not in killed:
+            killed.add(function)
+            workers[0].kill()
+        return plain(self, name, *arguments, **options)
+
+    monkeypatch.setattr(ProcessesEngine, "map", killing)
+    compute = {"engine": "processes", "workers": 2, **STREAMED}
+    assert released(in_parts, "killed", compute) == expected
+    assert {"count_repeated", "spread_chunk", "group_part", "link_part", "sort_range"} <= killed
+    assert list((in_parts.folder / "scratch").iterdir()) == []
+
+
+def test_a_scratch_folder_that_is_full_ends_the_release_in_one_sentence(
+    in_parts: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = in_parts.write(microaggregation=BLOCKS, compute=STREAMED)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+    try:
+        code = main(["run", str(spec), "--dry-run"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert code == 14
+    assert "scratch" in capsys.readouterr().err
+    assert not in_parts.public.exists()
+    assert list((in_parts.folder / "scratch").iterdir()) == []
