@@ -214,7 +214,8 @@ def test_a_table_in_parts_survives_a_worker_that_dies_in_each_step(
     def killing(self: ProcessesEngine, name: str, *arguments: Any, **options: Any) -> list[Any]:
         function = arguments[0].__name__
         children = psutil.Process().children()
-        workers = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+        alive = [each for each in children if each.status() != psutil.STATUS_ZOMBIE]
+        workers = [each for each in alive if "spawn_main" in " ".join(each.cmdline())]
         # they start with the first jobs
         if workers and function not in killed:
             killed.add(function)

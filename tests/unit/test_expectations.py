@@ -16,7 +16,14 @@ from expectations.gate import Approval, Verdicts
 from expectations.request.sections.gate import Ceilings, Floors, GateSection
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.counts import CELLS, MET, ROWS, VALUES
-from expectations.suites.require import Run, plainly, require, with_great_expectations
+from expectations.suites.require import (
+    Run,
+    joined,
+    plainly,
+    require,
+    require_met,
+    with_great_expectations,
+)
 from expectations.suites.rules import Suite, rule
 from expectations.tables import table_from_arrow
 from tests.conftest import Request
@@ -356,3 +363,21 @@ def test_a_limit_on_a_measure_that_does_not_apply_is_not_kept() -> None:
     )
     with pytest.raises(RefusedError, match="entropy l-diversity does not apply to this table"):
         Approval(Verdicts(evaluation(), gate, 3), "d")
+
+
+def test_findings_on_parts_of_a_table_are_joined() -> None:
+    suite = Suite(
+        "some",
+        (
+            rule("ExpectColumnValuesToNotBeNull", "'a' must be there", column="a"),
+            rule("ExpectTableColumnsToMatchSet", "only 'a'", column_set=["a"]),
+        ),
+    )
+    parts = [plainly(suite, pd.DataFrame({"a": cells})) for cells in ([1, None], [None, None], [2])]
+    rows, columns = joined(parts)
+    assert (rows.met, rows.rows, rows.detail) == (False, 3, "")
+    assert (columns.met, columns.rows) == (True, None)
+    (alone, _) = joined(parts[2:])
+    assert alone.met
+    with pytest.raises(DataError, match="'a' must be there; 3 rows break this"):
+        require_met((rows, columns), DataError)

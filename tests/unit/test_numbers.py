@@ -3,6 +3,8 @@
 import random
 from collections import Counter
 from decimal import Decimal, InvalidOperation
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -332,3 +334,27 @@ def test_random_text_is_read_without_loss_or_not_at_all() -> None:
         whole = numbers.to_integers(text(cell))[0]
         assert not numbers.is_whole(text(cell))[0] or whole == exact
     assert min(outcomes["text"], outcomes["int64"], outcomes["double"]) > 30
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1", "2.50"],
+        ["1e-3", "7.0", "1"],
+        ["0.120000000000000000000", "5"],
+        ["0.123456789012345678", "2.5"],
+    ],
+)
+def test_decimals_can_be_counted_in_parts(cells: list[str]) -> None:
+    whole = numbers.decimals_of(pa.array(cells))
+    parts = [numbers.decimals_of(pa.array([cell])) for cell in cells]
+    assert reduce(or_, parts) == whole
+    assert whole.kept == numbers.places_of(pa.array(cells))
+
+
+def test_a_part_of_a_column_is_averaged_as_the_whole_column_is() -> None:
+    groups = Partition(np.zeros(2, dtype=np.int64), k=2)
+    values = np.array([1.0, 1.01])
+    assert decimal_centroids(values, groups, 2, counted=True).tolist() == [1.01, 1.01]
+    # in real numbers, the average is a little below the half
+    assert decimal_centroids(values, groups, 2, counted=False).tolist() == [1.0, 1.0]
