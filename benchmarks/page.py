@@ -18,7 +18,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
-SECTIONS = ("mdav", "cold_start", "frontier", "methods", "cutting", "across", "series", "scale")
+SECTIONS = (
+    "mdav",
+    "cold_start",
+    "frontier",
+    "methods",
+    "cutting",
+    "across",
+    "series",
+    "scale",
+    "releases",
+)
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite")
 
 
