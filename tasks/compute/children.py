@@ -12,7 +12,14 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
 SPAWN = multiprocessing.get_context("spawn")
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(2**20),
+}
+"""One thread each, since several processes run at once; and large arrays that are given back to the
+system when they are done with."""
 
 MAIN_NAMES = ("__spec__", "__file__")
 """Names in the main module by which a new process would find it."""
@@ -28,7 +35,7 @@ class Child:
         self._process: SpawnProcess = SPAWN.Process(
             target=_quietly, args=(serve, theirs), daemon=True
         )
-        with STARTING, _one_thread_each(), _without_main():
+        with STARTING, _environment(), _without_main():
             self._process.start()
         theirs.close()
 
@@ -54,10 +61,10 @@ def _quietly(serve: Callable[[Connection], None], connection: Connection) -> Non
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Limit a new process to one thread: several processes run at once."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+def _environment() -> Iterator[None]:
+    """Let a new process start with the variables that it needs."""
+    before = {name: os.environ.get(name) for name in ENVIRONMENT}
+    os.environ.update(ENVIRONMENT)
     try:
         yield
     finally:
