@@ -17,6 +17,7 @@ from algorithms.attributes import is_missing
 from algorithms.bounds.distances import neighbour_bound, stretched
 from algorithms.history import History
 from algorithms.masked import Masked
+from algorithms.measure import Estimate, Omitted
 from algorithms.search.linkage import (
     Linkage,
     expected_links,
@@ -241,7 +242,7 @@ class Files(_Remembers, ABC):
         """Link published records to originals by their distances, see `distance_linkage`."""
 
     @abstractmethod
-    def linked_known(self) -> float:
+    def linked_known(self) -> float | Estimate:
         """Link originals to published records by all columns that are counted into k.
 
         Among the published records with the same strata and other columns, one of those nearest to
@@ -250,7 +251,7 @@ class Files(_Remembers, ABC):
         """
 
     @abstractmethod
-    def neighbour_bound(self, k: int) -> float:
+    def neighbour_bound(self, k: int) -> float | Omitted:
         """Bound the SSE of any partition from below, see `neighbour_bound` in ``bounds``."""
 
     @property

@@ -28,8 +28,8 @@ def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
     Examples
     --------
-    >>> mixed(np.array([0, 1], dtype=np.uint64))
-    array([                   0,  6238072747940578789], dtype=uint64)
+    >>> mixed(np.array([0, 1], dtype=np.uint64)).tolist()
+    [0, 6238072747940578789]
     """
     # unsigned numbers wrap around
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -179,7 +179,7 @@ def weighted_bound(x: Matrix, k: int, *, rounds: int = 400, neighbours: int | No
     pairs = np.flatnonzero(may_lack)
     pairs = pairs[np.lexsort((second[pairs], first[pairs]))]
     best = _ascend(first[pairs], second[pairs], costs[pairs], highest, k, rounds)
-    return max(math.fsum(equal_shares.tolist()) / (2 * k), best / k)
+    return float(max(math.fsum(equal_shares.tolist()) / (2 * k), best / k))
 
 
 def _few_copies(x: Matrix, k: int) -> Matrix:

@@ -1,12 +1,12 @@
 """Attackers who know all columns that are counted into k, and more."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from algorithms.comparison import Files, PublishedFiles
-from algorithms.measure import Measure
+from algorithms.measure import Estimate, Measure
 from algorithms.table import Table, combinations
 from algorithms.types import Labels, units_per_group
 
@@ -82,9 +82,12 @@ def unchanged_exposures(table: Table, k: int) -> tuple[Exposure, ...]:
     return tuple(found)
 
 
-def linked_by_known(files: Files) -> float:
+def linked_by_known(files: Files) -> float | Estimate:
     """Give the share of records that are linked by all columns counted into k, in per cent."""
-    return 100.0 * files.linked_known() / files.rows
+    linked = files.linked_known()
+    if isinstance(linked, Estimate):
+        return replace(linked, value=100.0 * linked.value / files.rows)
+    return 100.0 * linked / files.rows
 
 
 def smallest_number_of_units(files: Files) -> float | None:

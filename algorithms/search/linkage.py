@@ -117,10 +117,14 @@ def linkage_of(parts: Sequence[tuple[Tally, Tally, int]]) -> Linkage:
     )
 
 
-def known_tally(original: Matrix, published: Matrix) -> Tally:
-    """Count the originals whose own published record is among the nearest, by the ties."""
-    rows, _, counts = distinct(published)
-    found = nearest(original, targets_at(published[rows], counts), 1)
+def known_tally(original: Matrix, published: Matrix, among: Matrix | None = None) -> Tally:
+    """Count the originals whose own published record is among the nearest, by the ties.
+
+    ``among`` are all published records, if some originals are asked for only.
+    """
+    every = published if among is None else among
+    rows, _, counts = distinct(every)
+    found = nearest(original, targets_at(every[rows], counts), 1)
     return tally_of_known(squared_distances(original, published), found)
 
 

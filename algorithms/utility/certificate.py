@@ -42,20 +42,21 @@ def least_loss(
         return None
     if files.original.weights is not None:
         return Omitted("no lower bound is proven for records with weights")
-    if not bound_rounds and not certify_seconds:
-        bound, proof = files.once(_plain_bound), ""
-    elif isinstance(files, Comparison):
+    proof = ""
+    bound: float | Omitted
+    if isinstance(files, Comparison) and (bound_rounds or certify_seconds):
         bound, proof = files.once(_bound, bound_rounds, certify_seconds)
     else:
-        bound, proof = (
-            files.once(_plain_bound),
-            ("by nearest neighbours; stronger bounds need all records in memory"),
-        )
+        bound = files.once(_plain_bound)
+        if isinstance(bound, Omitted):
+            return bound
+        if bound_rounds or certify_seconds:
+            proof = "by nearest neighbours; stronger bounds need all records in memory"
     least = 100.0 * (bound + withheld_loss(files)) / sst
     return Certified(least, proof) if proof else least
 
 
-def _plain_bound(files: Files) -> float:
+def _plain_bound(files: Files) -> float | Omitted:
     return files.neighbour_bound(files.k)
 
 

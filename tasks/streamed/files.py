@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from algorithms.comparison import Chunk, Files, PublishedFiles
+from algorithms.measure import Estimate, Omitted
 from algorithms.search.linkage import Linkage
 from algorithms.table import Codes, Stratum, Table
 from algorithms.types import Integers, Labels, Mask, Matrix, Order
@@ -186,11 +187,11 @@ class StreamedFiles(Files):
         """Link published records to originals by their distances."""
         return linking.linkage(self.masked)
 
-    def linked_known(self) -> float:
+    def linked_known(self) -> float | Estimate:
         """Link originals to published records by all columns that are counted into k."""
         return linking.linked_known(self.masked)
 
-    def neighbour_bound(self, k: int) -> float:
+    def neighbour_bound(self, k: int) -> float | Omitted:
         """Bound the SSE of any partition from below; groups stay within strata."""
         return linking.bound(self.masked, k)
 

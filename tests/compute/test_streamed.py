@@ -316,3 +316,23 @@ def test_facts_of_the_source_do_not_depend_on_how_it_is_read(request_of: Request
     _, facts = ingest.fn(spec, LocalEngine(MemoryStore()))
     assert facts == ingest.fn(spec)[1]
     assert sources.is_streamed(spec)
+
+
+@pytest.mark.usefixtures("parts")
+def test_what_long_tables_would_take_too_long_for_is_estimated_or_left_out(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = spec_of(request_of)
+    expected = streamed(spec)[2]
+    monkeypatch.setattr("tasks.streamed.linking.EXACT", 1000)
+    monkeypatch.setattr("tasks.streamed.linking.SAMPLED", 1500)
+    measured = streamed(spec)[2]
+    assert "il_bound" not in measured.measures
+    assert "for at most 1,000 records" in measured.notes["il_bound"]
+    assert "at most 1,000 records" in measured.certificate
+    assert "within" in measured.notes["linked_known"]
+    assert measured.exact["linked_known"] == pytest.approx(expected.exact["linked_known"], abs=4.0)
+    same = expected.exact.keys() - {"il_bound", "il_over_bound", "linked_known", SAMPLED}
+    assert {name: measured.exact[name] for name in same} == {
+        name: expected.exact[name] for name in same
+    }

@@ -13,6 +13,7 @@ from algorithms.blocks.running import Arrays, in_order
 from algorithms.comparison import Chunk, Comparison, Files, PublishedFiles
 from algorithms.evaluation import evaluate
 from algorithms.masking import Plan, mask
+from algorithms.measure import Estimate, Omitted
 from algorithms.microaggregation import METHODS
 from algorithms.profile import profile
 from algorithms.search.linkage import Linkage
@@ -176,3 +177,22 @@ def test_samples_are_drawn_wherever_the_records_are(
     found = profile(Elsewhere(files, 5))
     assert found.linkage_note.startswith("measured on")
     assert found.linkage_all == pytest.approx(profile(files).linkage_all)
+
+
+class LongElsewhere(Elsewhere):
+    """Records that are too many for some searches."""
+
+    def linked_known(self) -> Estimate:
+        return Estimate(self.rows / 4, "from a sample")
+
+    def neighbour_bound(self, k: int) -> Omitted:
+        return Omitted(f"too many records for k = {k}")
+
+
+def test_searches_may_be_estimated_or_left_out(files: Comparison) -> None:
+    found = evaluate(LongElsewhere(files, 5))
+    assert found.exact["linked_known"] == 25.0
+    assert found.notes["linked_known"] == "Estimated: from a sample"
+    assert "il_bound" not in found.measures
+    assert "il_over_bound" not in found.measures
+    assert found.notes["il_bound"] == f"Left out: too many records for k = {files.k}"
