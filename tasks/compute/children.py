@@ -17,9 +17,10 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**20),
+    "PYTHONWARNINGS": "ignore::UserWarning:multiprocessing.resource_tracker",
 }
-"""One thread each, since several processes run at once; and large arrays that are given back to the
-system when they are done with."""
+"""One thread each, since several processes run at once; large arrays that are given back to the
+system when they are done with; and no word on locks that libraries leave to the end."""
 
 MAIN_NAMES = ("__spec__", "__file__")
 """Names in the main module by which a new process would find it."""
