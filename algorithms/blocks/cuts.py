@@ -8,6 +8,7 @@ import numpy as np
 
 from algorithms.blocks.axes import principal_axes, projected
 from algorithms.jit import kernel
+from algorithms.random_numbers import mixed
 from algorithms.types import Integers, Labels, Mask, Matrix
 
 LARGE = 2_000_000
@@ -87,11 +88,8 @@ def in_sample(rows: Integers, share: float) -> Mask:
     """
     if share >= 1.0:
         return np.ones(len(rows), dtype=bool)
-    # the mixing steps of SplitMix64; unsigned numbers wrap around
-    hashed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    hashed = (hashed ^ (hashed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    hashed = (hashed ^ (hashed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    hashed ^= hashed >> np.uint64(31)
+    # unsigned numbers wrap around
+    hashed = mixed(rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     sampled: Mask = hashed < np.uint64(share * 2.0**64)
     return sampled
 

@@ -13,6 +13,9 @@ ROWS = 2**16
 COMBINATIONS = 2**19
 """Number of combinations that are counted at a time; if there are more, files are read again."""
 
+LARGEST_K = 50
+"""Largest number of records per combination that is reckoned with before they are counted."""
+
 COUNT = "count"
 """The column of counts; the counted columns are called 0, 1, 2 and so on."""
 
@@ -77,7 +80,8 @@ def tally(
     pyarrow.Table
         Combinations that occur in no other table: columns 0, 1, 2 and so on, and `COUNT`.
     """
-    parts = -(-rows // (k * COMBINATIONS))
+    # whoever claims a larger k must not make memory grow
+    parts = -(-rows // (min(k, LARGEST_K) * COMBINATIONS))
     # under names of our own: a column may be called as the count is
     columns = [*names] if distinct is None else [*names, distinct]
     numbers, keys = _numbered(len(columns)), _numbered(len(names))
