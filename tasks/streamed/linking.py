@@ -28,7 +28,8 @@ from algorithms.measure import Estimate, Omitted
 from algorithms.search.linkage import Linkage, expected_links, known_tally, linkage_of
 from algorithms.types import Matrix, Order
 from tasks.compute.engine import Job, Output
-from tasks.streamed.masking import RECORDS, Scales, StreamedMasked, column_part
+from tasks.streamed.masking import RECORDS, StreamedMasked, column_part
+from tasks.streamed.records import Scales
 
 EXACT = 2_000_000
 """Largest number of records for which originals ask other parts: their questions grow faster than
