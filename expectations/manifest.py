@@ -18,6 +18,7 @@ from expectations.request.named import Change, ResolvedSpec
 from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
 from expectations.request.spec import ReleaseSpec
+from expectations.review import DESK, NO_ANSWER
 
 FORMAT = 4
 """The format that is written."""
@@ -130,16 +131,40 @@ class PublicFacts(BaseModel):
     checksums: dict[str, str]
 
 
+class DecisionFacts(BaseModel):
+    """The decision of one reviewer."""
+
+    model_config = OPEN
+
+    time: str
+    approved: bool
+    reviewer: str
+    reason: str = ""
+    channel: str
+    """Where it was made."""
+    key: str = ""
+    """The reviewer's own public key, if the decision is signed with one."""
+
+    @property
+    def name_in_words(self) -> str:
+        """The name, and whether anyone checked it."""
+        checked = self.channel in (DESK, NO_ANSWER)
+        return self.reviewer if checked else f"{self.reviewer} (a claimed name, {self.channel})"
+
+
 class ReviewFacts(BaseModel):
-    """The decision of a reviewer on a candidate."""
+    """The decision of the reviewers on a candidate."""
 
     model_config = OPEN
 
     candidate: str
     approved: bool
     reviewer: str
+    """All names."""
     reason: str = ""
     started_by: str = ""
+    decisions: tuple[DecisionFacts, ...] = ()
+    """Each decision; versions before 0.3 did not keep them apart."""
 
 
 class VaultFacts(BaseModel):
@@ -239,6 +264,11 @@ class Record(BaseModel):
     def measures(self) -> dict[str, float]:
         """All measures."""
         return {} if self.evaluation is None else self.evaluation.measures
+
+    @property
+    def review_asked(self) -> dict[str, Any]:
+        """What the spec asks of reviewers; empty if it asks for none."""
+        return self.spec.get("gate", {}).get("review") or {}
 
     def ceiling(self, measure: str) -> float:
         """Give the ceiling of a measure; not a number if it has no ceiling."""

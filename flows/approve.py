@@ -10,10 +10,10 @@ from pydantic import Field
 
 from algorithms.errors import ReleaseError, SpecError
 from expectations.request.named import reviewed_specs
-from expectations.review import Decision
+from expectations.review import COMMAND_LINE, PREFECT_UI, Decision
 from flows.alone import deciding, end_with_worker
 from flows.notify import tell_of
-from flows.outcome import Attempt, Outcome, published, show, state_of, stopped
+from flows.outcome import Attempt, Outcome, decided, show, state_of, stopped
 from tasks.publish import decide
 from tasks.stage import guarded
 from tasks.store.candidates import check_waiting
@@ -34,8 +34,12 @@ def approve(
     reviewer: Annotated[str, Field(min_length=1)],
     decision: Literal["approve", "reject"] = "approve",
     reason: str = "",
+    key: str = "",
+    signature: str = "",
 ) -> State[Any]:
     """Publish exactly the bytes of a sealed candidate, or reject it.
+
+    The name is a claim; the desk checks names.
 
     Args:
         register_folder: the register that holds the candidate.
@@ -43,12 +47,21 @@ def approve(
         reviewer: your name; you must not be the person who started the run.
         decision: whether these files may be published.
         reason: kept in the register.
+        key: your own public key, if you sign the decision.
+        signature: made by `microrelease key sign`.
     """
     end_with_worker()
     attempt: Attempt | None = None
     outcome: Outcome
     try:
-        answer = Decision(decision == "approve", reviewer, reason)
+        answer = Decision(
+            decision == "approve",
+            reviewer,
+            reason,
+            channel=COMMAND_LINE if runtime.deployment.id is None else PREFECT_UI,
+            key=key,
+            signature=signature,
+        )
         attempt = guarded("approve", _sealed_attempt)(register_folder.absolute(), candidate)
         outcome = guarded("approve", _decided)(attempt, register_folder.absolute(), answer)
     except ReleaseError as error:
@@ -70,7 +83,7 @@ def _sealed_attempt(folder: Path, candidate: str) -> Attempt:
 def _decided(attempt: Attempt, register: Path, decision: Decision) -> Outcome:
     candidate = attempt.record.attempt
     with deciding(register, candidate):
-        return published(attempt, decide(register, candidate, decision))
+        return decided(attempt, decide(register, candidate, decision))
 
 
 def _check_reviewed(register: Path) -> None:

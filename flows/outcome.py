@@ -17,7 +17,7 @@ from expectations.request.spec import ReleaseSpec
 from flows.states import APPROVED, EXPLORED, PUBLISHED, SEALED, state_name
 from tasks.explore.cell import Cell
 from tasks.explore.source import SourceFacts
-from tasks.publish import Candidate, PublishedFolder
+from tasks.publish import Candidate, PublishedFolder, Undecided
 from tasks.reporting.artefacts import (
     harmless,
     show_expectations,
@@ -155,6 +155,16 @@ def sealed(attempt: Attempt, candidate: Candidate) -> Sealed:
     """Say under which name a release was sealed."""
     sentence = f"sealed as {candidate.attempt}; it waits for a decision"
     return Sealed(replace(attempt, manifest=candidate.manifest), sentence, candidate)
+
+
+def decided(attempt: Attempt, result: PublishedFolder | Undecided) -> Published | Sealed:
+    """Say where a candidate was published, or for whom it still waits."""
+    if isinstance(result, PublishedFolder):
+        return published(attempt, result)
+    others = "another reviewer" if result.missing == 1 else f"{result.missing} more reviewers"
+    sentence = f"the decision is recorded; {result.candidate.attempt} waits for {others}"
+    manifest = result.candidate.manifest
+    return Sealed(replace(attempt, manifest=manifest), sentence, result.candidate)
 
 
 def stopped(attempt: Attempt | None, error: ReleaseError) -> Stopped:

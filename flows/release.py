@@ -35,6 +35,7 @@ from flows.outcome import (
     Refused,
     Sealed,
     Stopped,
+    decided,
     published,
     sealed,
     show,
@@ -51,17 +52,18 @@ from tasks.ingest import connection_warnings, ingest
 from tasks.judge import Judgement, judge
 from tasks.pipeline import as_task, mask_and_measure
 from tasks.profile import profile
-from tasks.publish import Candidate, begin, decide, publish, record_attempt, seal
+from tasks.publish import Candidate, begin, publish, record_attempt, seal, settle
 from tasks.publishable import Publishable
 from tasks.recall import Recalled, recall
 from tasks.reporting.artefacts import progress
 from tasks.stage import guarded, reduced
 from tasks.store import provenance
+from tasks.store.chain import BLOCKED, FAILED
 from tasks.store.editions import population_of
 from tasks.store.ownership import check_owner
 from tasks.store.predecessors import compare_with_earlier
 from tasks.store.public_folder import check_places
-from tasks.store.register import BLOCKED, FAILED, Register, now
+from tasks.store.register import Register, now
 from tasks.streamed import stages as streamed
 from tasks.streamed.checking import StreamedTable
 from tasks.streamed.files import StreamedFiles
@@ -347,16 +349,16 @@ def _warned(attempt: Attempt, warnings: tuple[str, ...]) -> Attempt:
 
 
 def _reviewed(outcome: Outcome, spec: ReleaseSpec) -> Outcome:
-    """Publish or drop a sealed release, as a reviewer decides; other outcomes stay as they are."""
+    """Publish or drop a sealed release, as reviewers decide; other outcomes stay as they are."""
     if not isinstance(outcome, Sealed) or outcome.attempt is None or spec.gate.review is None:
         return outcome
     attempt, candidate = outcome.attempt, outcome.candidate.attempt
     register = spec.publication.register_folder
     with deciding(register, candidate):
         show(outcome, WAITING)
-        decision = ask(attempt, outcome.candidate, spec.gate.review.hours)
+        ask(attempt, outcome.candidate, spec.gate.review.hours)
         try:
-            return published(attempt, decide(register, candidate, decision))
+            return decided(attempt, settle(register, candidate))
         except RejectedError as error:
             return stopped(attempt, error)
         except ReleaseError as error:

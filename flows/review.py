@@ -2,6 +2,7 @@
 
 import math
 import time
+from pathlib import Path
 from typing import Literal
 
 from prefect import get_run_logger, runtime
@@ -15,18 +16,23 @@ from pydantic import Field
 
 from algorithms.errors import RefusedError, SpecError
 from expectations.request.spec import ReleaseSpec
-from expectations.review import SCHEDULE, Decision, person
+from expectations.review import NO_ANSWER, PREFECT_UI, SCHEDULE, Decision, person
 from flows.operation.temporary import has_lasting_server
 from flows.outcome import Attempt
-from tasks.publish import Candidate
+from tasks.publish import Candidate, enter_review
 from tasks.reporting.artefacts import review_text
+from tasks.store.register import Register
+from tasks.store.reviews import ballot
 
 POLL_SECONDS = 3
 NO_REVIEWER = "nobody"
 
 
 class ReviewForm(RunInput):
-    """The form that a reviewer fills in; submitting it unchanged rejects the candidate."""
+    """The form that a reviewer fills in; submitting it unchanged rejects the candidate.
+
+    The name is a claim, and the register says so; the desk checks names.
+    """
 
     decision: Literal["reject", "approve"] = Field(
         default="reject", description="Whether these files may be published."
@@ -79,32 +85,61 @@ def check_answerable(spec: ReleaseSpec) -> None:
         )
 
 
-def ask(attempt: Attempt, candidate: Candidate, hours: float) -> Decision:
-    """Pause until a reviewer has decided; no answer in time is a rejection."""
+def ask(attempt: Attempt, candidate: Candidate, hours: float) -> None:
+    """Pause until the reviewers have decided; no answer in time is a rejection.
+
+    A decision in the desk stands in the register when it resumes the run. An answer in the Prefect
+    UI is entered here, under a name that nobody has checked.
+    """
     end = time.monotonic() + hours * 3600
-    spec, record = attempt.spec, attempt.record
-    verdicts = attempt.verdicts.each if attempt.verdicts else ()
-    fault = ""
+    register = attempt.spec.publication.register_folder
+    note = ""
     while (left := math.ceil(end - time.monotonic())) > 0:
-        text = review_text(spec, record, verdicts, attempt.certificate, candidate.manifest, fault)
+        answer = _answer(attempt, candidate, note, left)
+        if not _missing(register, candidate):
+            return
+        if answer is None:
+            break
         try:
-            answer = pause_flow_run(
-                wait_for_input=ReviewForm.with_initial_data(description=text),
-                timeout=left,
-                poll_interval=POLL_SECONDS,
-            )
-            return Decision(
+            decision = Decision(
                 answer.decision == "approve",
                 answer.reviewer,
                 answer.reason,
-                record.started_by,
+                attempt.record.started_by,
+                channel=PREFECT_UI,
             )
-        except FlowPauseTimeout:
-            # after a pause has timed out, the server allows no state but a plain failure
-            with get_client(sync_client=True) as client:
-                client.set_flow_run_state(runtime.flow_run.id, Running(), force=True)
-            break
+            missing = enter_review(register, candidate.attempt, decision).missing
         except RefusedError as error:
-            fault = str(error)
-            get_run_logger().warning("%s; the run waits for another reviewer", fault)
-    return Decision(False, NO_REVIEWER, f"no answer within {hours:g} hours")
+            note = f"{error}. Another reviewer must decide"
+            get_run_logger().warning("%s; the run waits for another reviewer", error)
+            continue
+        if not missing:
+            return
+        note = f"{answer.reviewer} has approved. The release needs {missing} more"
+    decision = Decision(False, NO_REVIEWER, f"no answer within {hours:g} hours", channel=NO_ANSWER)
+    enter_review(register, candidate.attempt, decision)
+
+
+def _missing(register: Path, candidate: Candidate) -> int:
+    """Count the reviewers who still must decide."""
+    opened = Register(register)
+    return ballot(opened.chain(), opened.manifest(candidate.attempt)).missing
+
+
+def _answer(attempt: Attempt, candidate: Candidate, note: str, seconds: int) -> ReviewForm | None:
+    """Pause until the run is resumed; None if that does not happen in time."""
+    verdicts = attempt.verdicts.each if attempt.verdicts else ()
+    text = review_text(
+        attempt.spec, attempt.record, verdicts, attempt.certificate, candidate.manifest, note
+    )
+    try:
+        return pause_flow_run(
+            wait_for_input=ReviewForm.with_initial_data(description=text),
+            timeout=seconds,
+            poll_interval=POLL_SECONDS,
+        )
+    except FlowPauseTimeout:
+        # after a pause has timed out, the server allows no state but a plain failure
+        with get_client(sync_client=True) as client:
+            client.set_flow_run_state(runtime.flow_run.id, Running(), force=True)
+        return None

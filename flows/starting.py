@@ -19,8 +19,8 @@ def recorded(*modules: str) -> Iterator[None]:
 
     A failure of Prefect is reported in one sentence; errors of the flow itself are outcomes.
     """
-    from flows.operation.defaults import default_home
     from flows.operation.installation import adopt_running
+    from tasks.store.home import default_home
 
     adopt_running(default_home())
     quieten_prefect()

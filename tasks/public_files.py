@@ -55,7 +55,14 @@ from tasks.publishable import ROW_GROUP, MaskedRows, Publishable
 from tasks.reporting.methodology import facts_of, methodology, readme
 from tasks.sources.fingerprint import streamed_fingerprint
 from tasks.store.disk import Folder
-from tasks.store.public_folder import WRITING, Places, Prepared, opened_stage, verify_staged
+from tasks.store.public_folder import (
+    WRITING,
+    Places,
+    Prepared,
+    opened_stage,
+    verify_staged,
+    write_statement,
+)
 
 WHOLE_ROWS = 100_000_000
 """Largest number of rows in one file of each kind."""
@@ -70,9 +77,18 @@ PUBLIC_FIGURES = (
 
 
 def prepare(
-    rows: Publishable, approval: Approval, spec: ReleaseSpec, attempt: str, places: Places
+    rows: Publishable,
+    approval: Approval,
+    spec: ReleaseSpec,
+    attempt: str,
+    places: Places,
+    *,
+    signed: bool = True,
 ) -> Prepared:
-    """Write the public files to the staging folder, and verify them there."""
+    """Write the public files to the staging folder, and verify them there.
+
+    Those of a candidate are not ``signed`` before its reviewers have decided.
+    """
     with opened_stage(attempt, places) as folder:
         resources, digest = write_data(rows, folder)
         pages = _pages(rows, approval, spec, resources, folder.open_all())
@@ -80,6 +96,8 @@ def prepare(
             folder.write(name, content)
         written = {each.path: each.sha256 for each in resources}
         written |= {name: hashlib.sha256(page).hexdigest() for name, page in pages.items()}
+        if signed:
+            written |= write_statement(folder, pages[PACKAGE], written)
         prepared = verify_staged(folder, written)
     _compare(prepared.verified, rows, digest, spec)
     if isinstance(rows, MaskedRows) and rows.units is not None:

@@ -1,6 +1,6 @@
 """Publishes an approved table, at once or after a review, and records every attempt."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,7 @@ from tasks.recall import Persons, Recalled
 from tasks.remember import persons_of, remember
 from tasks.stage import stage
 from tasks.store import candidates, public_folder
-from tasks.store.disk import Folder
-from tasks.store.editions import check_last, facts_of_lost
-from tasks.store.ownership import check_owner
-from tasks.store.public_folder import Places, Prepared, opened_places
-from tasks.store.register import (
+from tasks.store.chain import (
     ABANDONED,
     APPROVED,
     PUBLISHED,
@@ -31,10 +27,13 @@ from tasks.store.register import (
     REJECTED,
     SEALED,
     UNCHANGED,
-    Register,
-    Running,
-    now,
 )
+from tasks.store.disk import Folder
+from tasks.store.editions import check_last, facts_of_lost
+from tasks.store.ownership import check_owner
+from tasks.store.public_folder import Places, Prepared, opened_places
+from tasks.store.register import Register, Running, now
+from tasks.store.reviews import Ballot, ballot, record_review
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,9 @@ def seal(
     with register.opened() as root, opened_places(spec.publication) as places:
         candidates.sweep(register, root)
         desk = _desk(register, root, record, spec.release)
-        prepared = public_files.prepare(publishable, approval, spec, desk.attempt, places)
+        prepared = public_files.prepare(
+            publishable, approval, spec, desk.attempt, places, signed=False
+        )
         published = public_folder.same_release(spec.release, prepared, places)
         if published is not None:
             _check_owner(spec, desk, record)
@@ -167,9 +168,19 @@ def seal(
         return Candidate(desk.attempt, desk.manifest)
 
 
+@dataclass(frozen=True)
+class Undecided:
+    """A candidate that waits for more reviewers."""
+
+    candidate: Candidate
+    missing: int
+
+
 @stage(name="decide", retries=2)
-def decide(register_folder: Path, candidate: str, decision: Decision) -> PublishedFolder:
-    """Publish exactly the bytes of a sealed candidate, or drop it.
+def decide(
+    register_folder: Path, candidate: str, decision: Decision
+) -> PublishedFolder | Undecided:
+    """Enter the decision of a reviewer; if it was the last one needed, publish or drop.
 
     Raises
     ------
@@ -183,33 +194,57 @@ def decide(register_folder: Path, candidate: str, decision: Decision) -> Publish
     """
     register = Register(register_folder)
     with register.opened() as root:
+        record_review(register, root, candidate, decision)
+        return _settle(register, root, candidate)
+
+
+def enter_review(register_folder: Path, candidate: str, decision: Decision) -> Ballot:
+    """Enter the decision of a reviewer, and leave the rest to the run that waits for it."""
+    register = Register(register_folder)
+    with register.opened() as root:
+        record_review(register, root, candidate, decision)
+        return ballot(register.chain(), register.manifest(candidate))
+
+
+@stage(name="decide", retries=2)
+def settle(register_folder: Path, candidate: str) -> PublishedFolder | Undecided:
+    """Publish or drop a candidate on which its reviewers have decided; raises like `decide`."""
+    register = Register(register_folder)
+    with register.opened() as root:
         candidates.check_waiting(register, candidate)
-        sealed = register.manifest(candidate)
-        decision = replace(decision, started_by=sealed.started_by)
-        spec = sealed.sealed_spec
-        review = ReviewFacts(candidate=candidate, **asdict(decision))
-        record = sealed.record.adding(review=review, decided=now())
-        desk = _desk(register, root, record, spec.release)
-        if not decision.approved:
-            reason = rejection(decision)
-            desk.keep(record, REJECTED, None, reason=reason)
-            desk.append(REJECTED)
-            candidates.sweep(register, root)
-            register.sweep_vault(root)
-            raise RejectedError(reason)
-        with opened_places(spec.publication) as places:
-            files = candidates.unsealed(register, root, candidate)
-            prepared = public_folder.stage_files(files, desk.attempt, places)
-            _check_owner(spec, desk, record)
-            published = public_folder.same_release(spec.release, prepared, places)
-            if published is not None:
-                folder = _unchanged(published, spec, desk, record, None)
-            else:
-                record = _carried(register, spec, record, prepared)
-                folder = _appear(prepared, spec, desk, record, None, places)
+        return _settle(register, root, candidate)
+
+
+def _settle(register: Register, root: Folder, candidate: str) -> PublishedFolder | Undecided:
+    """Publish exactly the bytes of a sealed candidate, or drop it, as soon as that is decided."""
+    sealed = register.manifest(candidate)
+    counted = ballot(register.chain(), sealed)
+    if counted.missing:
+        return Undecided(Candidate(candidate, register.manifest_path(candidate)), counted.missing)
+    spec = sealed.sealed_spec
+    review = counted.facts(candidate, sealed.started_by)
+    record = sealed.record.adding(review=review, decided=now())
+    desk = _desk(register, root, record, spec.release)
+    if not review.approved:
+        reason = rejection(review)
+        desk.keep(record, REJECTED, None, reason=reason)
+        desk.append(REJECTED)
         candidates.sweep(register, root)
         register.sweep_vault(root)
-        return folder
+        raise RejectedError(reason)
+    with opened_places(spec.publication) as places:
+        files = candidates.unsealed(register, root, candidate)
+        prepared = public_folder.stage_files(files, desk.attempt, places, len(counted.decisions))
+        _check_owner(spec, desk, record)
+        published = public_folder.same_release(spec.release, prepared, places)
+        if published is not None:
+            folder = _unchanged(published, spec, desk, record, None)
+        else:
+            record = _carried(register, spec, record, prepared)
+            folder = _appear(prepared, spec, desk, record, None, places)
+    candidates.sweep(register, root)
+    register.sweep_vault(root)
+    return folder
 
 
 def _carried(register: Register, spec: SealedSpec, record: Record, prepared: Prepared) -> Record:
@@ -224,10 +259,10 @@ def _carried(register: Register, spec: SealedSpec, record: Record, prepared: Pre
     return record
 
 
-def rejection(decision: Decision) -> str:
+def rejection(review: ReviewFacts) -> str:
     """Describe the rejection of a candidate in a sentence."""
-    reason = f": {decision.reason}" if decision.reason else " without a reason"
-    return f"rejected by {decision.reviewer}{reason}"
+    reason = f": {review.reason}" if review.reason else " without a reason"
+    return f"rejected by {review.reviewer}{reason}"
 
 
 def record_attempt(

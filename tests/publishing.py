@@ -50,7 +50,9 @@ def run_release(path: Path, changes: Changes | None = None, **options: Any) -> S
 
 
 def events(request_of: Request) -> list[str]:
-    return [entry.event for entry in Register(request_of.register).chain().entries]
+    """List the steps of all attempts; lines about keys and reviewers are none."""
+    entries = Register(request_of.register).chain().entries
+    return [entry.event for entry in entries if entry.is_step]
 
 
 def folder_of(request_of: Request) -> Path:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from algorithms.errors import IntegrityError, ReleaseError
 
 CSV, PARQUET, PACKAGE, README = "data.csv", "data.parquet", "datapackage.json", "README.md"
-METHODOLOGY = "methodology.html"
+METHODOLOGY, STATEMENT = "methodology.html", "statement.json"
 FILES = (CSV, PARQUET, PACKAGE, README, METHODOLOGY)
 """The files of a release whose records are in one file of each kind."""
 

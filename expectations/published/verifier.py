@@ -24,12 +24,14 @@ from expectations.published.files import (
     PARQUET,
     PARTS,
     README,
+    STATEMENT,
     Files,
     OpenFile,
     broken,
     checksums_of,
     open_folder,
 )
+from expectations.published.statement import Statement, read_statement
 
 TEXT_BLOCK = 2**22
 """Number of bytes of a CSV file that are read at a time."""
@@ -66,12 +68,16 @@ class Verification:
         Number of rows that share the rarest combination of the columns counted into k.
     checksums : dict of str to str
         SHA-256 of the verified bytes of each file.
+    statement : Statement, optional
+        What the publisher signed about these files; None if it is not signed. Whose key it is, the
+        files cannot tell.
     """
 
     claims: Claims
     files: Files
     k_found: int
     checksums: dict[str, str]
+    statement: Statement | None = None
 
     @property
     def rows(self) -> int:
@@ -145,8 +151,12 @@ def verify_content(files: Files, name: str, watch: Watch = _ignore) -> Verificat
             f"{contents.silent}"
         )
         raise broken(name, [fault])
+    checksums = checksums_of(files)
+    statement = None
+    if STATEMENT in files:
+        statement = read_statement(files[STATEMENT].read(), claims, checksums, name)
     watch(1.0)
-    return Verification(claims, files, k_found, checksums_of(files))
+    return Verification(claims, files, k_found, checksums, statement)
 
 
 def _read_claims(files: Files, name: str) -> Claims:
@@ -155,7 +165,10 @@ def _read_claims(files: Files, name: str) -> Claims:
     expected = [*(in_parts or (CSV, PARQUET)), PACKAGE, README, METHODOLOGY]
     faults = [
         *(f"{file} is missing" for file in expected if file not in files),
-        *(f"{file!r} does not belong there" for file in sorted(set(files) - set(expected))),
+        *(
+            f"{file!r} does not belong there"
+            for file in sorted(set(files) - {*expected, STATEMENT})
+        ),
     ]
     if faults:
         raise broken(name, faults)

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from algorithms.orderings.ordering import Ordering
     from algorithms.risk.known import Exposure
     from expectations.gate import Verdicts
+    from expectations.published.statement import Statement
     from expectations.request.spec import ReleaseSpec
+    from expectations.signatures import Trust
     from flows.operation.status import Status
     from tasks.draft.guess import Guess
     from tasks.listening import Listener
@@ -279,13 +281,32 @@ def recomputed(values: Mapping[str, float]) -> None:
         say(f"  recomputed  {MEASURES[name].title}: {MEASURES[name].shown(value)}")
 
 
+def signed(statement: Statement | None, trust: Trust | None) -> None:
+    """Print who signed a published folder, and what is not known without a key."""
+    if statement is None:
+        say("  not signed  whether someone altered IL, DLD and the files cannot be known")
+        return
+    reviewers = statement.decision.reviewers
+    reviewed = f", {reviewers} reviewer{'' if reviewers == 1 else 's'}" if reviewers else ""
+    say(f"  signed      gate {statement.decision.gate}{reviewed}; {statement.key.fingerprint}")
+    if trust is None:
+        say(
+            "  not known   whether that is the publisher's key, and so whether someone altered IL, "
+            "DLD and the files and signed them again: give --key"
+        )
+
+
 def audit(audited: Audit) -> None:
     """Print the findings of an audit."""
     say(f"lines in the register: {audited.lines}, attempts: {audited.attempts}")
+    if audited.signed_with:
+        say(f"  signed      {audited.signed_with}")
     for folder in audited.verified:
         say(f"  verified    {folder}")
     for sentence in audited.incomplete:
         say(f"  incomplete  {sentence}; the next run repairs this")
+    for sentence in audited.unknown:
+        say(f"  not known   {sentence}")
     if not audited.faults:
         say("the register and every release in it are intact")
 

@@ -1,28 +1,47 @@
 """Commands that check published files and registers: verify, audit, register."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from algorithms.errors import IntegrityError
 from flows.cli import display, documents
 from flows.cli.command import JSON, argument, command
 
+if TYPE_CHECKING:
+    from expectations.signatures import Trust
+
+
+KEY_OPTION = argument(
+    "--key",
+    metavar="KEY",
+    help="the publisher's public key: a PEM file, or its fingerprint (SHA256:...); then every "
+    "figure and file must be signed with it",
+)
+
 
 @command(
     argument("folder", type=Path, metavar="DIR", help="folder of one published release"),
+    KEY_OPTION,
 )
-def verify(folder: Path) -> int:
+def verify(folder: Path, key: str | None) -> int:
     """Verify a published folder from its own files.
 
     Recompute the checksums, compare the CSV file with the Parquet file and count the rows of every
     combination of values in all columns but the confidential ones, with code that shares nothing
-    with the methods. Then recompute every measure that does not need the original data.
+    with the methods. Then recompute every measure that does not need the original data. With --key,
+    check that the publisher signed these files and figures: IL and DLD need the original data, so
+    that nothing but the signature vouches for them.
     """
     from expectations.published.recomputed import recompute
+    from expectations.published.statement import check_trusted
     from expectations.published.verifier import verify
 
+    trust = _trust(key)
     with display.working("verifying") as watch:
         verification = verify(folder.resolve(), watch)
         measures = recompute(verification)
+    if trust is not None:
+        check_trusted(verification.statement, trust, str(folder))
     display.say(
         f"{folder}: intact; {verification.rows} rows, {len(verification.columns)} columns; every "
         f"combination of {verification.claims.known_in_words} occurs in at least "
@@ -31,7 +50,14 @@ def verify(folder: Path) -> int:
     for limit in verification.claims.limits_in_words:
         display.say(f"  not verified  {limit}")
     display.recomputed(measures)
+    display.signed(verification.statement, trust)
     return 0
+
+
+def _trust(key: str | None) -> "Trust | None":
+    from expectations.signatures import Trust
+
+    return None if key is None else Trust.read(key)
 
 
 @command(
@@ -48,17 +74,19 @@ def verify(folder: Path) -> int:
         help="hash of a line that was once the last, kept elsewhere; shows whether lines were "
         "removed from the end",
     ),
+    KEY_OPTION,
 )
-def audit(register: Path, public: Path | None, head: str | None) -> int:
+def audit(register: Path, public: Path | None, head: str | None, key: str | None) -> int:
     """Check the hash chain of a register and every release in it.
 
-    Follow the hash chain of register.jsonl, compare every manifest with its line and verify every
-    published folder against its manifest.
+    Follow the hash chain of register.jsonl, check its signatures, compare every manifest with its
+    line and verify every published folder against its manifest. With --key, everything must be
+    signed with the key of the publisher; without it, the audit says what it cannot know.
     """
     from tasks.store.audit import audit as audit_register
 
     with display.working("auditing") as watch:
-        audited = audit_register(register, public, head, watch)
+        audited = audit_register(register, public, head, watch, _trust(key))
     display.audit(audited)
     if audited.faults:
         raise IntegrityError("\n".join(audited.faults))

@@ -6,8 +6,9 @@ from pathlib import Path
 from algorithms.errors import ReleaseError
 from flows.cli import display, documents
 from flows.cli.command import JSON, argument, command, positive
-from flows.operation.defaults import FILE, PORT, default_home
+from flows.operation.defaults import FILE, PORT
 from flows.starting import quieten_prefect
+from tasks.store.home import default_home
 
 HOME_OPTION = argument(
     "--home",

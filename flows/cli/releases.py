@@ -274,18 +274,34 @@ def check(spec: Path, period: str | None, as_json: bool) -> int:
     ),
     argument("--reason", default="", help="reason for the decision, kept in the register"),
     argument("--reject", action="store_true", help="reject and delete the candidate instead"),
+    argument(
+        "--sign-with",
+        type=Path,
+        metavar="FILE",
+        help="your own key, made by `microrelease key new`, to sign the decision with",
+    ),
 )
-def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: bool) -> int:
+def approve(
+    candidate: str,
+    register: Path,
+    reviewer: str,
+    reason: str,
+    reject: bool,
+    sign_with: Path | None,
+) -> int:
     """Publish a sealed candidate, or reject it.
 
     Publish exactly the bytes that `microrelease run --candidate` sealed, after checking that they
-    are unchanged. `microrelease status` and `microrelease register` list the candidates that wait.
+    are unchanged; where the spec asks for several reviewers, when the last of them has approved.
+    Anyone can give any name here, and the register says so; the desk checks names. `microrelease
+    status` and `microrelease register` list the candidates that wait.
     """
     from tasks.store.candidates import check_waiting
     from tasks.store.register import Register
 
     register = register.absolute()
     check_waiting(Register(register), candidate)
+    signature = _signature(register, candidate, not reject, reviewer, reason, sign_with)
     with recorded("flows.approve"):
         from flows.approve import approve
 
@@ -295,9 +311,32 @@ def approve(candidate: str, register: Path, reviewer: str, reason: str, reject: 
             reviewer,
             decision="reject" if reject else "approve",
             reason=reason,
+            **signature,
             return_state=True,
         )
     return _ended(state)
+
+
+def _signature(
+    register: Path,
+    candidate: str,
+    approved: bool,
+    reviewer: str,
+    reason: str,
+    sign_with: Path | None,
+) -> dict[str, str]:
+    """Sign a decision with the reviewer's own key, if that is asked for."""
+    from expectations.review import Decision, decision_text
+    from expectations.signatures import DECISION, public_part, sign
+    from tasks.store.register import Register
+    from tasks.store.signing import personal_key
+
+    if sign_with is None:
+        return {}
+    key = personal_key(sign_with)
+    decision = Decision(approved, reviewer, reason)
+    text = decision_text(candidate, Register(register).manifest_sha256(candidate), decision)
+    return {"key": public_part(key).text, "signature": sign(key, DECISION, text)}
 
 
 def _named(spec: Path, period: str | None) -> AbstractContextManager[NamedSpec]:

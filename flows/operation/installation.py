@@ -9,8 +9,9 @@ from pathlib import Path
 
 from expectations import privacy
 from expectations.request.named import SPECS, specs_folder
-from flows.operation.defaults import HOME, PORT
+from flows.operation.defaults import PORT
 from tasks.store.disk import make_folder, try_lock
+from tasks.store.home import HOME
 
 DATABASE = "MICRORELEASE_DATABASE"
 """Environment variable with the address of a PostgreSQL database; the default is SQLite."""

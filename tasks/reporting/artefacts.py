@@ -25,6 +25,7 @@ from tasks.listening import Listener, listening
 from tasks.stage import RELEASE_STAGES
 from tasks.store.audit import Audit
 from tasks.store.history import MOST_PERIODS, Past, history, latest
+from tasks.store.home import DESK_URL
 from tasks.store.register import REPORT
 
 
@@ -171,12 +172,12 @@ def review_text(
     verdicts: Sequence[Verdict],
     certificate: str,
     manifest: Path,
-    fault: str,
+    note: str,
 ) -> str:
-    """Describe to a reviewer the decision to be made."""
+    """Describe to a reviewer the decision to be made; ``note`` says what happened so far."""
     release = spec.release
     parts = [
-        f"**{fault}.** Another reviewer must decide." if fault else "",
+        f"**{note}.**" if note else "",
         f"**{release.title}, {release.period}**, started by "
         f"{record.started_by or 'an unnamed person'}, passed its gate and is sealed. "
         "Should it be published?",
@@ -184,10 +185,19 @@ def review_text(
         _warnings(record),
         _reviewed(record),
         certificate,
-        f"Report: [{manifest.with_name(REPORT)}]({manifest.with_name(REPORT).as_uri()})",
+        _where_to_look(manifest),
         f"Candidate: `{manifest.parent.name}`",
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def _where_to_look(manifest: Path) -> str:
+    """Say where the report can be read; a browser does not open a file from this page."""
+    report = manifest.with_name(REPORT)
+    desk = os.environ.get(DESK_URL)
+    if not desk:
+        return f"Report: `{report}`"
+    return f"Read the report, and decide under your own login, in [the desk]({desk}/review)."
 
 
 def witness_key(register: Path) -> str:

@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from tasks.reporting.page import render
 from tasks.reporting.pictures import INK, MARKERS, SERIES, Drawing, Svg, as_svg, style
 from tasks.store.audit import Audit
+from tasks.store.chain import PUBLISHED
 from tasks.store.history import MOST_PERIODS, Past, by_period, latest
-from tasks.store.register import PUBLISHED
 
 CANDIDATES = "candidates"
 

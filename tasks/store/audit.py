@@ -1,28 +1,25 @@
 """Verifies a register and every release in it again, from the files alone."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from algorithms.errors import IntegrityError
+from expectations.consistency import contradictions
 from expectations.manifest import Manifest
 from expectations.published.claims import agrees
+from expectations.published.files import STATEMENT
 from expectations.published.recomputed import recompute
+from expectations.published.statement import check_trusted
 from expectations.published.verifier import Verification, Watch, verify_content
+from expectations.signatures import Trust
 from tasks.listening import reporter
 from tasks.store import candidates
+from tasks.store.chain import APPROVED, PUBLISHED, PUBLISHING, Chain, Entry
 from tasks.store.disk import Folder
-from tasks.store.register import (
-    APPROVED,
-    PUBLISHED,
-    PUBLISHING,
-    Chain,
-    Entry,
-    Register,
-    has_appeared,
-    line_removed,
-    open_published,
-    public_place,
-)
+from tasks.store.register import Register, has_appeared, line_removed, open_published, public_place
+from tasks.store.reviews import review_faults
+from tasks.store.signature_audit import check_signatures
 from tasks.store.vault_audit import PublicCounts, public_counts, vault_faults
 
 
@@ -45,6 +42,10 @@ class Audit:
     strangers: list[str] = field(default_factory=list)
     """Names in the folder of attempts that are not attempts; they do no harm."""
     faults: list[str] = field(default_factory=list)
+    signed_with: str = ""
+    """Fingerprint of the key that signed the last line; empty if it is not signed."""
+    unknown: list[str] = field(default_factory=list)
+    """What could not be known, and why."""
     readable: bool = False
     """Whether the lines and manifests are intact, so that their content can be shown."""
 
@@ -54,8 +55,9 @@ def audit(
     public: Path | None = None,
     witness: str | None = None,
     watch: Watch | None = None,
+    trust: Trust | None = None,
 ) -> Audit:
-    """Check the hash chain, the manifests, the reports, every published folder and the vault.
+    """Check the hash chain, signatures, manifests, reports, published folders and the vault.
 
     Parameters
     ----------
@@ -68,6 +70,9 @@ def audit(
         this reveals lines that were cut off at the end.
     watch : callable, optional
         Is told the share of attempts that are checked; by default the listener of this context.
+    trust : Trust, optional
+        The publisher's key; without it, a register that someone else wrote and signed as a whole
+        cannot be told from a genuine one.
 
     Raises
     ------
@@ -78,11 +83,16 @@ def audit(
     if not register.begun:
         raise IntegrityError(f"{str(folder)!r} is not a register: it has no register.jsonl")
     with register.read_only() as root:
-        return _audit(register, root, public, witness, watch or reporter())
+        return _audit(register, root, public, witness, watch or reporter(), trust)
 
 
 def _audit(
-    register: Register, root: Folder, public: Path | None, witness: str | None, watch: Watch
+    register: Register,
+    root: Folder,
+    public: Path | None,
+    witness: str | None,
+    watch: Watch,
+    trust: Trust | None,
 ) -> Audit:
     result = Audit(strangers=register.strangers())
     try:
@@ -93,6 +103,12 @@ def _audit(
     result.lines, result.attempts, result.head = len(chain.entries), len(chain.attempts), chain.head
     if chain.torn:
         result.incomplete.append("the last line of register.jsonl was cut off while it was written")
+    signatures = check_signatures(root, chain, trust)
+    result.signed_with = signatures.fingerprint
+    result.unknown += signatures.unknown
+    result.faults += signatures.faults
+    if trust is not None and not signatures.faults:
+        trust = trust.with_keys(chain.keys)
     result.faults += register.problems_with_manifests(chain)
     if result.faults:
         return result
@@ -106,7 +122,7 @@ def _audit(
     _check_unrecorded(register, chain, public, result)
     for entry in chain.unfinished:
         result.incomplete += _interrupted(register, entry, public)
-    verified = _check_releases(register, chain, public, result, watch)
+    verified = _check_releases(register, chain, public, result, watch, trust)
     result.faults += vault_faults(register, root, verified)
     result.incomplete += [
         f"vault file {population}/{name} belongs to no release: it was left by a crash"
@@ -147,7 +163,12 @@ def _check_unrecorded(register: Register, chain: Chain, public: Path | None, res
 
 
 def _check_releases(
-    register: Register, chain: Chain, public: Path | None, result: Audit, watch: Watch
+    register: Register,
+    chain: Chain,
+    public: Path | None,
+    result: Audit,
+    watch: Watch,
+    trust: Trust | None,
 ) -> dict[str, PublicCounts]:
     """Check every public folder, and count the records of releases that have a vault file."""
     known: dict[Path, set[str]] = {}
@@ -157,6 +178,12 @@ def _check_releases(
         if attempt not in chain.recorded:
             continue
         manifest = register.manifest(attempt)
+        result.faults += [
+            f"the manifest of attempt {attempt} contradicts itself: {fault}"
+            for fault in contradictions(manifest, entries[-1].event)
+        ]
+        if manifest.review is not None:
+            result.faults += review_faults(register, chain, manifest)
         if manifest.public is None:
             continue
         folder = public_place(manifest, public)
@@ -164,7 +191,7 @@ def _check_releases(
         if entries[-1].event in (PUBLISHED, PUBLISHING):
             known[folder.parent].add(folder.name)
         if entries[-1].event == PUBLISHED:
-            verified = _check_release(register, folder, manifest, result)
+            verified = _check_release(register, folder, manifest, result, trust)
             # not the verification: it holds files open
             if verified is not None and manifest.vault is not None:
                 intact[attempt] = public_counts(verified)
@@ -174,15 +201,53 @@ def _check_releases(
             f"{str(parent / name)!r} is in the public folder but not in the register"
             for name in sorted(strangers)
         ]
+    _check_other_datasets(known, result, trust)
     return intact
 
 
+def _check_other_datasets(
+    known: Mapping[Path, set[str]], result: Audit, trust: Trust | None
+) -> None:
+    """Check the datasets in the public folder that this register knows nothing of.
+
+    Another register may have published them; the key tells whether the same publisher did.
+    """
+    for root in sorted({dataset.parent for dataset in known}):
+        others = sorted(path for path in root.glob("*") if path not in known)
+        if trust is None and others:
+            names = ", ".join(path.name for path in others)
+            result.unknown.append(
+                f"{names} in {str(root)!r} is not in this register: whether it is the publisher's, "
+                "or was added by someone else, cannot be known without a key (--key)"
+            )
+        if trust is not None:
+            for dataset in others:
+                result.faults += _foreign(dataset, trust)
+
+
+def _foreign(dataset: Path, trust: Trust) -> list[str]:
+    """Find the releases of a dataset that a trusted key did not sign."""
+    if dataset.is_symlink() or not dataset.is_dir():
+        return [f"{str(dataset)!r} is in the public folder but not in the register"]
+    faults = []
+    for folder in sorted(dataset.glob("*")):
+        try:
+            verified = verify_content(open_published(folder), str(folder))
+            check_trusted(verified.statement, trust, str(folder))
+        except IntegrityError as error:
+            faults.append(f"{error}; it is in the public folder but not in the register")
+    return faults
+
+
 def _check_release(
-    register: Register, folder: Path, manifest: Manifest, result: Audit
+    register: Register, folder: Path, manifest: Manifest, result: Audit, trust: Trust | None
 ) -> Verification | None:
     try:
         verified = verify_content(open_published(folder), str(folder))
         recompute(verified)
+        # a release from before 0.3 is covered by the signed lines after it
+        if trust is not None and verified.statement is not None:
+            check_trusted(verified.statement, trust, str(folder))
     except IntegrityError as error:
         result.faults.append(str(error))
         return None
@@ -230,6 +295,11 @@ def _not_as_sealed(register: Register, manifest: Manifest) -> list[str]:
     if manifest.review is None:
         return []
     sealed = register.manifest(manifest.review.candidate).public
-    if sealed is None or manifest.public is None or sealed.checksums != manifest.public.checksums:
-        return [f"it is not candidate {manifest.review.candidate}, which was approved"]
-    return []
+    if sealed is None or manifest.public is None:
+        same = False
+    else:
+        # it is signed only when it has been approved
+        public = {**manifest.public.checksums}
+        public.pop(STATEMENT, None)
+        same = sealed.checksums == public
+    return [] if same else [f"it is not candidate {manifest.review.candidate}, which was approved"]

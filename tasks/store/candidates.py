@@ -13,8 +13,9 @@ from expectations.manifest import VaultFacts
 from expectations.published.files import Files, checksums_of
 from expectations.published.verifier import verify_content
 from tasks.store import vault
+from tasks.store.chain import SEALED
 from tasks.store.disk import Folder
-from tasks.store.register import ATTEMPT, SEALED, Register
+from tasks.store.register import ATTEMPT, Register
 
 CANDIDATES = "candidates"
 

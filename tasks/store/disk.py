@@ -117,6 +117,15 @@ class Folder:
         """Append to a file and flush it to disk."""
         self._write(name, content, os.O_APPEND)
 
+    def replace(self, name: str, content: bytes) -> None:
+        """Write a file whole in place of the one that has its name, and flush it to disk."""
+        partial = f".{name}.partial"
+        if self.has(partial):
+            self.remove(partial)
+        self.write(partial, content)
+        with self.in_words():
+            os.replace(partial, name, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
     def _write(self, name: str, content: bytes, how: int) -> None:
         with self._writing(name, how) as sink:
             sink.write(content)

@@ -7,16 +7,8 @@ from pathlib import Path
 from expectations.request.named import Change
 from expectations.request.periods import in_order
 from tasks.store.audit import Audit
-from tasks.store.register import (
-    ABANDONED,
-    APPROVED,
-    FORGOTTEN,
-    PUBLISHED,
-    REPORT,
-    STARTED,
-    Entry,
-    Register,
-)
+from tasks.store.chain import ABANDONED, APPROVED, FORGOTTEN, PUBLISHED, STARTED, Entry
+from tasks.store.register import REPORT, Register
 
 MOST_PERIODS = 24
 """The most periods that a picture or an artefact shows."""

@@ -3,7 +3,8 @@
 from algorithms.errors import RefusedError
 from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection, folder_name
-from tasks.store.register import PUBLISHED, PUBLISHING, Register
+from tasks.store.chain import PUBLISHED, PUBLISHING
+from tasks.store.register import Register
 
 
 def check_owner(

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from algorithms.errors import ContractError, IntegrityError, RefusedError, SpecError, StorageError
-from expectations.published.files import PARTS, Files, checksums_of
+from expectations.published.claims import claims_of
+from expectations.published.files import PACKAGE, PARTS, STATEMENT, Files, checksums_of
 from expectations.published.recomputed import recompute
+from expectations.published.statement import Statement
 from expectations.published.verifier import Verification, verify_content
 from expectations.request.sections.publication import PublicationSection
 from expectations.request.sections.release import ReleaseSection
@@ -23,6 +25,7 @@ from tasks.store.disk import (
     existing_part,
     opened,
 )
+from tasks.store.signing import installation_key
 
 WRITING, RECOMPUTING = 0.4, 0.8
 """Shares of a publication after which files are verified, and measures computed again."""
@@ -136,11 +139,26 @@ def opened_stage(attempt: str, places: Places) -> Iterator[Folder]:
         yield folder
 
 
-def stage_files(files: Files, attempt: str, places: Places) -> Prepared:
-    """Copy open files into the staging folder, flush them and verify what was written."""
+def stage_files(files: Files, attempt: str, places: Places, reviewers: int) -> Prepared:
+    """Copy the files of a candidate into the staging folder, sign them and verify the result."""
     with opened_stage(attempt, places) as folder:
         folder.copy(files)
-        return verify_staged(folder, checksums_of(files))
+        written = checksums_of(files)
+        written |= write_statement(folder, files[PACKAGE].read(), written, reviewers)
+        return verify_staged(folder, written)
+
+
+def write_statement(
+    folder: Folder, description: bytes, checksums: Mapping[str, str], reviewers: int = 0
+) -> dict[str, str]:
+    """Sign the files of a folder with the key of this installation; return the new checksum."""
+    signer = installation_key()
+    statement = Statement.of(
+        claims_of(description), checksums, reviewers, signer.history, signer.sign
+    )
+    content = statement.encode()
+    folder.write(STATEMENT, content)
+    return {STATEMENT: hashlib.sha256(content).hexdigest()}
 
 
 def verify_staged(folder: Folder, written: Mapping[str, str]) -> Prepared:

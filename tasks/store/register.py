@@ -9,14 +9,16 @@ every crash can be recognised and repaired:
     line "started"  ->  vault file  ->  manifest  ->  line "publishing"  ->  public folder renamed
     into place  ->  line "published"
 
+Each line is signed with the key of the installation. ``register.head`` carries the number of lines
+and the hash of the last one, signed too and replaced with each line: who removes lines at the end
+would need an earlier one.
+
 No release appears before its line "publishing", and no line says "published" before the release has
 appeared. A process holds a lock for as long as its attempt runs, which distinguishes attempts that
 are running from attempts that died.
 """
 
 import fcntl
-import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -24,123 +26,39 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel
-
-from algorithms.errors import IntegrityError, StorageError
-from expectations.manifest import OPEN, Manifest, ReleaseFacts, decode, encode
+from algorithms.errors import IntegrityError, RefusedError, StorageError
+from expectations.manifest import Manifest, ReleaseFacts, decode, encode
 from expectations.published.files import Files
 from expectations.published.verifier import verify_content
 from expectations.request.sections.release import ReleaseSection, folder_name
-from tasks.store import vault
+from expectations.signatures import LINE, KeyLink
+from tasks.store import signed_head, vault
+from tasks.store.chain import (
+    ABANDONED,
+    APPROVED,
+    FORGOTTEN,
+    KEY,
+    PUBLISHED,
+    PUBLISHING,
+    REVIEWED,
+    STARTED,
+    Chain,
+    Entry,
+    read_chain,
+    sha256,
+)
 from tasks.store.disk import PRIVATE, PUBLIC, Folder, opened
+from tasks.store.signing import Signer, installation_key
 
 LINES, ATTEMPTS, LOCKS = "register.jsonl", "attempts", "locks"
 MANIFEST, REPORT = "manifest.json", "report.html"
-NO_LINE = "0" * 64
-"""Stands in the first line for the hash of the line before."""
-
-STARTED, PUBLISHING, PUBLISHED, ABANDONED = "started", "publishing", "published", "abandoned"
-APPROVED, UNCHANGED, BLOCKED, FAILED = "approved", "unchanged", "blocked", "failed"
-SEALED, REJECTED, FORGOTTEN = "sealed", "rejected", "forgotten"
-OUTCOMES = (PUBLISHED, UNCHANGED, BLOCKED, FAILED, ABANDONED, SEALED, REJECTED, FORGOTTEN)
 
 ATTEMPT = re.compile(r"([0-9]{6,})-.")
 """How the name of an attempt begins; files with other names are not ours."""
 
 WHAT = "register_folder"
-
-
-class Entry(BaseModel):
-    """One event of an attempt, as a line of the register has it.
-
-    Version 0.1.0 wrote no line when an attempt started; all other lines have always had these
-    keys, in this order.
-    """
-
-    model_config = OPEN
-
-    previous: str
-    """Hash of the line before."""
-    time: str
-    event: str
-    attempt: str
-    manifest_sha256: str | None = None
-    """Hash of the manifest; None as long as there is no manifest."""
-    dataset: str
-    period: str
-    revision: int
-    started_by: str | None = None
-    """The person who started the attempt; after that, the manifest has the name."""
-    candidate: str | None = None
-    """The candidate that was decided on, if there was one."""
-    forgets: str | None = None
-    """The attempt whose vault file was removed, if this line is about that."""
-
-    @property
-    def release(self) -> ReleaseFacts:
-        """The release that the attempt is about."""
-        return ReleaseFacts(name=self.dataset, period=self.period, revision=self.revision)
-
-
-@dataclass(frozen=True)
-class Chain:
-    """The complete lines of a register, and the torn line after them."""
-
-    entries: list[Entry]
-    head: str
-    torn: bytes
-
-    @property
-    def attempts(self) -> dict[str, list[Entry]]:
-        """The entries of each attempt, in order."""
-        grouped: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            grouped.setdefault(entry.attempt, []).append(entry)
-        return grouped
-
-    @property
-    def recorded(self) -> set[str]:
-        """The attempts whose manifest is named by a line."""
-        return {entry.attempt for entry in self.entries if entry.manifest_sha256 is not None}
-
-    @property
-    def unfinished(self) -> list[Entry]:
-        """The last entry of each attempt that did not reach an outcome."""
-        return [
-            entries[-1] for entries in self.attempts.values() if entries[-1].event not in OUTCOMES
-        ]
-
-    @property
-    def waiting(self) -> list[str]:
-        """The sealed candidates that await a decision."""
-        # a crash while publishing decides nothing
-        decided = {
-            entries[-1].candidate
-            for entries in self.attempts.values()
-            if entries[-1].event in OUTCOMES and entries[-1].event != ABANDONED
-        }
-        return [
-            attempt
-            for attempt, entries in self.attempts.items()
-            if entries[-1].event == SEALED and attempt not in decided
-        ]
-
-    @property
-    def published(self) -> list[Entry]:
-        """The entries that say that a release is public, in order."""
-        return [entry for entry in self.entries if entry.event == PUBLISHED]
-
-    @property
-    def forgotten(self) -> set[str]:
-        """The attempts whose vault files were removed on purpose."""
-        return {entry.forgets for entry in self.entries if entry.forgets is not None}
-
-    @property
-    def in_vault(self) -> set[str]:
-        """The attempts whose vault files are kept: those of published releases and candidates."""
-        published = {entry.candidate or entry.attempt for entry in self.published}
-        return (published | set(self.waiting)) - self.forgotten
 
 
 @dataclass
@@ -167,6 +85,7 @@ class Register:
         self.lines = folder / LINES
         self.attempts = folder / ATTEMPTS
         self.locks = folder / LOCKS
+        self._known: Chain | None = None
 
     @property
     def begun(self) -> bool:
@@ -252,7 +171,7 @@ class Register:
         with root.within(ATTEMPTS) as attempts:
             with attempts.within(partial, make=True) as folder:
                 folder.write(REPORT, page)
-                folder.write(MANIFEST, encode(manifest.adding(report_sha256=_sha256(page))))
+                folder.write(MANIFEST, encode(manifest.adding(report_sha256=sha256(page))))
                 folder.flush()
             attempts.move(partial, attempts, attempt)
             attempts.flush()
@@ -266,8 +185,16 @@ class Register:
             attempt,
             event,
             manifest.release,
-            manifest_sha256=_sha256(content),
+            manifest_sha256=sha256(content),
             candidate=None if manifest.review is None else manifest.review.candidate,
+        )
+
+    def review(self, root: Folder, candidate: str, **decision: Any) -> None:
+        """Add a line with the decision of one reviewer on a candidate."""
+        content = self._manifest_bytes(candidate)
+        release = decode(content, candidate).release
+        self._append(
+            root, candidate, REVIEWED, release, manifest_sha256=sha256(content), **decision
         )
 
     def _append(
@@ -276,26 +203,79 @@ class Register:
         attempt: str,
         event: str,
         release: ReleaseSection | ReleaseFacts,
-        *,
-        manifest_sha256: str | None = None,
-        started_by: str | None = None,
-        candidate: str | None = None,
-        forgets: str | None = None,
+        **parts: Any,
     ) -> None:
-        entry = Entry(
-            previous=self.chain().head,
-            time=now(),
-            event=event,
+        signer = installation_key()
+        self._introduce(root, signer)
+        self._write_line(
+            root,
+            signer,
             attempt=attempt,
-            manifest_sha256=manifest_sha256,
+            event=event,
             dataset=release.name,
             period=release.period,
             revision=release.revision,
-            started_by=started_by,
-            candidate=candidate,
-            forgets=forgets,
+            **parts,
         )
-        root.append(LINES, _line(entry) + b"\n")
+
+    def _introduce(self, root: Folder, signer: Signer) -> None:
+        """Add lines about keys, if the register does not know the key of today yet."""
+        known = self.chain().keys
+        if not known:
+            # before the first signed line: a crash must not leave signed lines without a head
+            signed_head.write(root, self.chain(), signer)
+        for link in self._new_keys(signer):
+            self._write_key(root, signer, link.key, link.signature if known else None)
+
+    def _new_keys(self, signer: Signer) -> tuple[KeyLink, ...]:
+        """List the keys that the register does not know yet; the key before must have signed them.
+
+        Raises
+        ------
+        RefusedError
+            If the register is signed with a key of another installation.
+        """
+        known = self.chain().keys
+        links = signer.since(known[-1].key) if known else signer.history[-1:]
+        if links is None:
+            raise RefusedError(
+                "a register must be continued with the key that signed it, or one that it handed "
+                f"over to; {str(self.folder)!r} is signed with another key than that of this "
+                "installation: set MICRORELEASE_HOME to the installation that signed it, or enter "
+                "the change with `microrelease key adopt`"
+            )
+        return links
+
+    def adopt(self, reason: str, started_by: str) -> None:
+        """Add a line that says that another key signs from here on, without the one before."""
+        signer = installation_key()
+        with self._open(make=False) as root, root.locked():
+            self._write_key(
+                root, signer, signer.public.text, None, reason=reason, started_by=started_by
+            )
+
+    def _write_key(
+        self, root: Folder, signer: Signer, key: str, signature: str | None, **parts: Any
+    ) -> None:
+        self._write_line(
+            root,
+            signer,
+            attempt="",
+            event=KEY,
+            dataset="",
+            period="",
+            revision=0,
+            key=key,
+            key_signature=signature,
+            **parts,
+        )
+
+    def _write_line(self, root: Folder, signer: Signer, **parts: Any) -> None:
+        chain = self.chain()
+        entry = Entry(previous=chain.head, time=now(), **parts)
+        entry = entry.model_copy(update={"signature": signer.sign(LINE, entry.own_hash)})
+        root.append(LINES, entry.line + b"\n")
+        signed_head.write(root, self.chain(), signer)
         root.flush()
 
     def forget(self, root: Folder, release: ReleaseFacts, file_of: str, started_by: str) -> None:
@@ -315,6 +295,10 @@ class Register:
         """
         return decode(self._manifest_bytes(attempt), attempt)
 
+    def manifest_sha256(self, attempt: str) -> str:
+        """Hash the manifest of an attempt."""
+        return sha256(self._manifest_bytes(attempt))
+
     def _manifest_bytes(self, attempt: str) -> bytes:
         content = self._read(attempt, MANIFEST)
         if content is None:
@@ -333,7 +317,7 @@ class Register:
                     return folder.read(name)
 
     def chain(self) -> Chain:
-        """Read the lines and check the chain of hashes.
+        """Read the lines and check the chain of hashes; lines read before are not read again.
 
         Raises
         ------
@@ -341,19 +325,8 @@ class Register:
             If a line was altered, removed or inserted; the message says which.
         """
         content = self.lines.read_bytes() if self.lines.exists() else b""
-        *whole, torn = content.split(b"\n")
-        entries: list[Entry] = []
-        head = NO_LINE
-        for number, line in enumerate(whole, start=1):
-            entry = _entry(line, number)
-            if entry.previous != head:
-                raise IntegrityError(
-                    f"line {number} of register.jsonl must carry the hash of the line before; it "
-                    "carries another: lines were removed, inserted or exchanged there"
-                )
-            entries.append(entry)
-            head = _sha256(line)
-        return Chain(entries, head, torn)
+        self._known = read_chain(content, self._known)
+        return self._known
 
     def problems_with_manifests(self, chain: Chain) -> list[str]:
         """List manifests that are missing, or differ from those that the lines name."""
@@ -365,7 +338,7 @@ class Register:
             content = self._read(attempt, MANIFEST)
             if content is None:
                 problems.append(f"the manifest of attempt {attempt} is missing")
-            elif named != {_sha256(content)}:
+            elif named != {sha256(content)}:
                 problems.append(f"the manifest of attempt {attempt} was altered")
         return problems
 
@@ -377,7 +350,7 @@ class Register:
             report = self._read(attempt, REPORT)
             if named and report is None:
                 problems.append(f"the report of attempt {attempt} is missing")
-            elif named and report is not None and _sha256(report) != named:
+            elif named and report is not None and sha256(report) != named:
                 problems.append(f"the report of attempt {attempt} was altered")
         return problems
 
@@ -406,6 +379,9 @@ class Register:
                 if name.startswith(".") and ATTEMPT.match(name[1:]):
                     attempts.remove(name)
         chain = self.chain()
+        if fault := signed_head.problem(root, chain):
+            raise IntegrityError(f"{fault}: run `microrelease audit`")
+        self._new_keys(installation_key())
         if chain.torn:
             root.truncate(LINES, self.lines.stat().st_size - len(chain.torn))
         problems = self.problems_with_manifests(chain)
@@ -505,28 +481,3 @@ def line_removed(attempt: str) -> str:
 def now() -> str:
     """Give the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _line(entry: Entry) -> bytes:
-    """Write an entry as a line that also carries its own hash."""
-    content = entry.model_dump(exclude_none=True)
-    own = _sha256(json.dumps(content, ensure_ascii=False).encode())
-    return json.dumps({**content, "hash": own}, ensure_ascii=False).encode()
-
-
-def _entry(line: bytes, number: int) -> Entry:
-    """Read a line, and check that writing it again gives the same bytes."""
-    altered = IntegrityError(f"line {number} of register.jsonl was altered")
-    try:
-        content = json.loads(line)
-        del content["hash"]
-        entry = Entry.model_validate(content)
-    except (ValueError, TypeError, KeyError):
-        raise altered from None
-    if _line(entry) != line:
-        raise altered
-    return entry
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

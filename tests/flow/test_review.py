@@ -76,15 +76,17 @@ def test_a_candidate_is_sealed_now_and_published_later(
     assert events(request_of) == ["started", "sealed", "publishing", "published"]
     manifest = Register(request_of.register).manifest("000002-small-2026-Q3")
     assert manifest.review is not None
-    assert manifest.review.model_dump() == {
+    assert manifest.review.model_dump(exclude={"decisions"}) == {
         "candidate": "000001-small-2026-Q3",
         "approved": True,
         "reviewer": "Bea",
         "reason": "well done",
         "started_by": "Ana",
     }
+    [decision] = manifest.review.decisions
+    assert (decision.reviewer, decision.channel) == ("Bea", "command line")
     report = (request_of.register / "attempts" / "000002-small-2026-Q3" / "report.html").read_text()
-    assert "Bea (approved)" in report
+    assert "Bea (a claimed name, command line), approved" in report
 
     other = str(request_of.write(gate=REVIEWED, release={"period": "2026-Q4"}))
     assert main(["run", other, "--candidate"]) == 0

@@ -12,9 +12,9 @@ import yaml
 
 from expectations.request.named import SPECS
 from flows.cli.app import COMMANDS
-from flows.operation.defaults import HOME
 from flows.operation.installation import OUTBOX, Installation
 from flows.operation.up import SERVER, WORKER
+from tasks.store.home import HOME
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = ROOT / "deployments" / "Dockerfile"

@@ -65,12 +65,18 @@ class Floors(BaseModel):
 
 
 class ReviewSection(BaseModel):
-    """A person decides after the gate, before anything is published."""
+    """Persons decide after the gate, before anything is published."""
 
     model_config = STRICT
 
     hours: float = Field(default=24.0, gt=0, le=24 * 14)
     """How long a run waits for the decision; without a decision nothing is published."""
+    reviewers: int = Field(default=1, ge=1, le=5)
+    """How many persons must approve, none of them the one who started the run; the first who
+    rejects decides."""
+    claimed_names: bool = True
+    """Whether decisions in the Prefect UI and on the command line count, where anyone can give any
+    name; if not, only those in the desk do, where a reviewer has logged in."""
 
 
 class GateSection(BaseModel):
