@@ -8,11 +8,13 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from flows.desk import login, static, users_page
 from flows.desk.access_log import AccessLog
+from flows.desk.addresses import HOME
 from flows.desk.faults import add_handlers
 from flows.desk.middleware import Frame
 from flows.desk.settings import DeskSettings
 from flows.desk.state import Desk
 from flows.desk.users import Users
+from tasks.store.disk import PRIVATE, make_folder
 
 ROUTERS: tuple[APIRouter, ...] = (
     static.router,
@@ -39,7 +41,13 @@ def create_app(settings: DeskSettings) -> FastAPI:
         desk.close()
 
     app = FastAPI(
-        title="microrelease", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan
+        title="microrelease",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        # such a redirect names the host and the scheme that a proxy may have replaced
+        redirect_slashes=False,
+        lifespan=lifespan,
     )
     app.state.desk = desk
     app.add_api_route("/", _start, include_in_schema=False)
@@ -52,14 +60,12 @@ def create_app(settings: DeskSettings) -> FastAPI:
 
 
 def _make_folders(settings: DeskSettings) -> None:
-    from tasks.store.disk import PRIVATE, make_folder
-
     make_folder(settings.home, "the home of the installation", PRIVATE.folder)
     make_folder(settings.log_file.parent, "the folder of logs", PRIVATE.folder)
 
 
 def _start() -> Response:
-    return RedirectResponse("/datasets", status_code=303)
+    return RedirectResponse(HOME, status_code=303)
 
 
 def _alive() -> Response:

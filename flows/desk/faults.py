@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from flows.desk.access import SAFE_METHODS, ForgedError, LoginNeededError, UsersFaultyError
+from flows.desk.addresses import address_of
 from flows.desk.rendering import page
 
 WORDS = {
@@ -82,5 +83,9 @@ def _login(request: Request, _error: Exception) -> Response:
     """Send a visitor to the login page, and from there back to this page."""
     if request.method not in SAFE_METHODS:
         return RedirectResponse("/login", status_code=303)
-    path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return RedirectResponse(f"/login?next={quote(path, safe='')}", status_code=303)
+    target = address_of(request)
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        # after a link from elsewhere, such as a mail, browsers hold a strict cookie back; a page
+        # of the desk that asks again receives it
+        return page(request, "again.html", target=target)
+    return RedirectResponse(f"/login?next={quote(target, safe='')}", status_code=303)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from flows.desk.access import User, UsersFaultyError, allow, is_same, is_same_origin, visitor_of
+from flows.desk.addresses import local
 from flows.desk.forms import form
 from flows.desk.passwords import BusyError
 from flows.desk.rendering import csrf_field, page
@@ -17,7 +18,6 @@ from flows.desk.users import login_fault
 
 LOGIN_COOKIE = "__Host-desk-login"
 """Holds the token of the login form, for a visitor who has no session yet."""
-HOME = "/datasets"
 WRONG = "Login or password is wrong."
 OUT_OF_DATE = "The form was out of date. Log in again."
 BUSY = "Too many people are logging in. Try again in a few seconds."
@@ -49,7 +49,9 @@ async def log_in(request: Request) -> Response:
         return _ask(request, target, status=403, message=OUT_OF_DATE)
     account = desk.users.find(login)
     known = account.user.login if account else "unknown"
-    wait = desk.throttle.attempt("" if login_fault(login) else login, visitor.address)
+    # whatever cannot be a login is counted as one and the same
+    counted = "" if login_fault(login) else login
+    wait = desk.throttle.attempt(counted, visitor.address)
     if wait:
         desk.log.write(visitor.address, known, "login refused: too many failures")
         return _throttled(request, target, wait)
@@ -57,12 +59,13 @@ async def log_in(request: Request) -> Response:
     try:
         is_right = await desk.verifier.verify(fields.get("password", ""), password_hash or None)
     except BusyError:
+        desk.throttle.withdraw(counted, visitor.address)
         desk.log.write(visitor.address, known, "login refused: too many at once")
         return _ask(request, target, status=503, message=BUSY)
     if account is None or not is_right:
         desk.log.write(visitor.address, known, "login failed")
         return _ask(request, target, status=401, message=WRONG)
-    desk.throttle.forgive(login, visitor.address)
+    desk.throttle.forgive(counted, visitor.address)
     desk.log.write(visitor.address, known, "login succeeded")
     # a token that someone planted in this browser must not become a session
     desk.sessions.end(request.cookies.get(COOKIE, ""))
@@ -81,26 +84,6 @@ def log_out(request: Request, user: Annotated[User, Depends(allow())]) -> Respon
     answer = RedirectResponse("/login", status_code=303)
     _delete_cookie(answer, COOKIE)
     return answer
-
-
-def local(target: str) -> str:
-    """Return the path to go to after the login; anything but a path of the desk is dropped.
-
-    Examples
-    --------
-    >>> local("/review?page=2"), local("//evil.example"), local("https://evil.example/")
-    ('/review?page=2', '/datasets', '/datasets')
-    """
-    is_local = (
-        target.startswith("/")
-        # browsers read a backslash as a slash, and skip control characters
-        and not target.startswith("//")
-        and "\\" not in target
-        and target.isascii()
-        and target.isprintable()
-        and not target.startswith(("/login", "/logout"))
-    )
-    return target if is_local else HOME
 
 
 def _ask(request: Request, target: str, *, status: int = 200, message: str = "") -> Response:

@@ -2,7 +2,6 @@
 
 import secrets
 import time
-import traceback
 from urllib.parse import quote
 
 from starlette.datastructures import MutableHeaders
@@ -10,22 +9,10 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from flows.desk.faults import broken
+from flows.desk.headers import HEADERS
 from flows.desk.state import Desk
 from flows.desk.visitors import Visitor, identify
-
-CSP = (
-    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": CSP,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
-"""Headers of every answer that does not set them itself."""
+from tasks.stage import reduced
 
 
 class Frame:
@@ -74,11 +61,6 @@ class Frame:
     def _record(self, visitor: Visitor, error: Exception) -> str:
         """Log type and place of an exception; its text may quote a cell."""
         number = secrets.token_hex(4)
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
-        self._desk.log.write(
-            visitor.address,
-            visitor.login,
-            f"fault {number}: {type(error).__name__} at {place}",
-        )
+        words = f"fault {number}: {reduced('the desk', error)}"
+        self._desk.log.write(visitor.address, visitor.login, words)
         return number

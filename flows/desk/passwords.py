@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
-LEAST_CHARACTERS = 12
+LEAST_CHARACTERS, MOST_CHARACTERS = 12, 1000
 MEMORY_KIB = 64 * 1024
 ITERATIONS = 3
 LANES = 4

@@ -46,11 +46,15 @@ class Throttle:
         Failures with other logins still count for the address: someone who has one password must
         not be able to guess others without end.
         """
-        (of_login, _), (of_address, _) = _limits(login, address)
-        self._failures.pop(of_login, None)
-        failures = self._failures.get(of_address)
-        if failures:
-            failures.pop()
+        self.withdraw(login, address)
+        self._failures.pop((login, network_of(address)), None)
+
+    def withdraw(self, login: str, address: str) -> None:
+        """Take back an attempt that was not made after all."""
+        for key, _ in _limits(login, address):
+            failures = self._failures.get(key)
+            if failures:
+                failures.pop()
 
     def _wait(self, key: Key, most: int, now: float) -> float:
         failures = self._failures.get(key, ())

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from algorithms.errors import StorageError
+from algorithms.errors import ReleaseError, StorageError
+from flows.desk.keys import public_key
 from flows.desk.user import ROLES, User
+from tasks.store.disk import PRIVATE, opened
 
 FORMAT = 1
 MOST_BYTES = 4 * 1024 * 1024
@@ -20,10 +22,6 @@ LOGIN = re.compile(r"[a-z0-9](?:[a-z0-9._@-]{0,62}[a-z0-9])?")
 """What a login looks like; upper and lower case are not told apart."""
 MOST_NAME = 100
 WHAT = "the home of the installation"
-
-
-class UsersError(StorageError):
-    """The file of users is faulty or cannot be read; nobody can log in."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Users:
 
         Raises
         ------
-        UsersError
+        StorageError
             If the file cannot be read or is faulty.
         """
         with self._lock:
@@ -72,7 +70,7 @@ class Users:
                 if version != self._version:
                     self._accounts = parsed(self.path)
                     self._version = version
-            except UsersError:
+            except StorageError:
                 self._version = None
                 raise
             return self._accounts
@@ -82,7 +80,7 @@ class Users:
 
         Raises
         ------
-        UsersError
+        StorageError
             If the file cannot be read or is faulty.
         """
         return self.accounts().get(login.strip().lower())
@@ -93,14 +91,9 @@ class Users:
 
         Raises
         ------
-        UsersError
-            If the file cannot be read or is faulty.
         StorageError
-            If it cannot be written.
+            If the file cannot be read or written, or is faulty.
         """
-        # it imports Arrow, which a desk that only reads users does without
-        from tasks.store.disk import PRIVATE, opened
-
         draft = f".{self.path.name}.part"
         with opened(self.path.parent, WHAT, PRIVATE) as folder, folder.locked():
             accounts = dict(self.accounts())
@@ -122,6 +115,8 @@ def _version(path: Path) -> tuple[int, ...] | None:
         return None
     except OSError as error:
         raise _unreadable(path, error.strerror or type(error).__name__) from None
+    if state.st_mode & 0o077:
+        raise _unreadable(path, "others than its owner can read or write it; use `chmod 600`")
     return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
@@ -145,7 +140,7 @@ def parsed(path: Path) -> dict[str, Account]:
 
     Raises
     ------
-    UsersError
+    StorageError
         If it cannot be read or is faulty; the message never quotes a hash.
     """
     try:
@@ -191,7 +186,7 @@ def _fault(entry: Any) -> str:
         login_fault(entry["login"])
         or name_fault(entry["name"])
         or roles_fault(entry["roles"])
-        or ""
+        or _key_fault(entry["key"])
     )
 
 
@@ -225,8 +220,17 @@ def roles_fault(roles: list[Any]) -> str:
     return f"a user must have at least one role, each of them one of: {', '.join(ROLES)}"
 
 
-def _unreadable(path: Path, why: str) -> UsersError:
-    return UsersError(
+def _key_fault(key: str) -> str:
+    if not key:
+        return ""
+    try:
+        return "" if public_key(key) == key else "its key must be PEM text"
+    except ReleaseError:
+        return "its key must be an Ed25519 public key, or empty"
+
+
+def _unreadable(path: Path, why: str) -> StorageError:
+    return StorageError(
         f"the file of users must be readable and valid, or nobody can log in; {str(path)!r} is not "
         f"({why}): restore it from a backup, or remove it and add the users again"
     )

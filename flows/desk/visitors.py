@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from algorithms.errors import StorageError
 from flows.desk.sessions import COOKIE
 from flows.desk.state import Desk
 from flows.desk.user import User
-from flows.desk.users import UsersError
 
 USER_HEADER = "x-microrelease-user"
 SECRET_HEADER = "x-microrelease-secret"
@@ -56,7 +56,7 @@ def identify(desk: Desk, request: Request) -> Visitor:
         if is_trusted and request.headers.getlist(USER_HEADER):
             return _named(desk, request, address)
         return _logged_in(desk, request, address)
-    except UsersError as error:
+    except StorageError as error:
         desk.log.write(address, "", str(error))
         return Visitor(address, users_are_faulty=True)
 
