@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
-from flows.desk import login, static, users_page
+from flows.desk import datasets, login, static, users_page
 from flows.desk.access_log import AccessLog
 from flows.desk.addresses import HOME
 from flows.desk.faults import add_handlers
+from flows.desk.library import Library
 from flows.desk.middleware import Frame
 from flows.desk.settings import DeskSettings
 from flows.desk.state import Desk
@@ -20,6 +21,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     static.router,
     login.router,
     users_page.router,
+    datasets.router,
 )
 """All pages; add the router of a new page here."""
 
@@ -34,10 +36,13 @@ def create_app(settings: DeskSettings) -> FastAPI:
     """
     _make_folders(settings)
     desk = Desk(settings, Users(settings.users_file), AccessLog(settings.log_file))
+    library = Library()
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        library.open()
         yield
+        library.close()
         desk.close()
 
     app = FastAPI(
@@ -50,6 +55,7 @@ def create_app(settings: DeskSettings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.desk = desk
+    app.state.library = library
     app.add_api_route("/", _start, include_in_schema=False)
     app.add_api_route("/healthz", _alive, include_in_schema=False)
     for router in ROUTERS:

@@ -10,13 +10,14 @@ import hashlib
 import os
 import threading
 import time
-from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from algorithms.errors import IntegrityError, ReleaseError, SpecError, StorageError
 from expectations.manifest import Manifest, decode
@@ -25,17 +26,16 @@ from expectations.request.periods import in_order
 from expectations.request.spec_file import SpecFile
 from expectations.request.spec_folder import read_all
 from tasks.store.disk import PRIVATE, opened
-from tasks.store.history import ABANDONED, MOST_PERIODS, RUNNING, Past, past_of
+from tasks.store.history import MOST_PERIODS, RUNNING, Past, past_of
 from tasks.store.register import (
+    ABANDONED,
     ATTEMPTS,
-    FAILED,
     MANIFEST,
     PUBLISHED,
     PUBLISHING,
     REPORT,
     SEALED,
     STARTED,
-    UNCHANGED,
     WHAT,
     Chain,
     Entry,
@@ -53,6 +53,9 @@ SPECS_SECONDS = 30.0
 """Time after which specs are read again even if no file in their folder has changed: a spec may
 name files elsewhere."""
 
+PUBLISHING_SECONDS = 600.0
+"""Time after which an attempt that announced its files must have published them."""
+
 WAITING, KILLED = "waiting", "killed"
 """States that no line of a register names: a candidate without a decision, and an attempt whose
 process has died."""
@@ -69,12 +72,16 @@ def signature(path: Path) -> Signature | None:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def _seconds_since(written: str) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(written)).total_seconds()
+
+
 def key_of(folder: Path) -> str:
     """Give the short name of a register in addresses."""
     return hashlib.sha256(os.fsencode(folder)).hexdigest()[:KEY_DIGITS]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attempt:
     """An attempt, as the lines of its register tell of it.
 
@@ -139,9 +146,16 @@ class Attempt:
         event = self.last.event
         if event == SEALED:
             return WAITING if self.waits else SEALED
-        if event == STARTED:
-            return RUNNING if self.shelf.register.is_running(self.name) else KILLED
-        return KILLED if event in (PUBLISHING, ABANDONED) else event
+        if event in (STARTED, PUBLISHING):
+            return RUNNING if self._lives else KILLED
+        return KILLED if event == ABANDONED else event
+
+    @property
+    def _lives(self) -> bool:
+        """Whether its process is alive; a decision holds no lock, and publishes for minutes."""
+        if self.last.event == PUBLISHING and _seconds_since(self.time) < PUBLISHING_SECONDS:
+            return True
+        return self.shelf.register.is_running(self.name)
 
     @property
     def address(self) -> str:
@@ -275,6 +289,32 @@ def published(attempts: Iterable[Attempt]) -> Attempt | None:
     return next((each for each in attempts if each.last.event == PUBLISHED), None)
 
 
+class Measured(NamedTuple):
+    """An attempt, and its figures."""
+
+    attempt: Attempt
+    past: Past
+
+
+@dataclass(frozen=True, eq=False)
+class _Specs:
+    """The specs of a folder, and what the folder looked like when they were read."""
+
+    seen: object
+    files: tuple[SpecFile, ...]
+    faults: tuple[SpecError, ...]
+    read: float = field(default_factory=time.monotonic)
+
+    @property
+    def age(self) -> float:
+        """Seconds since they were read."""
+        return time.monotonic() - self.read
+
+    def says_as(self, other: "_Specs") -> bool:
+        """Return whether files and faults are those of another reading."""
+        return self.files == other.files and [*map(str, self.faults)] == [*map(str, other.faults)]
+
+
 @dataclass(eq=False)
 class _Kept:
     """A register that was read before."""
@@ -299,7 +339,7 @@ class Archive:
         self._specs_folder = specs
         self._lock = threading.Lock()
         self._kept: dict[Path, _Kept] = {}
-        self._specs: tuple[object, float, tuple[SpecFile, ...], tuple[SpecError, ...]] | None = None
+        self._specs: _Specs | None = None
         self._snapshot: Snapshot | None = None
         self._pasts: dict[tuple[str, str, str], Past] = {}
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
@@ -309,36 +349,34 @@ class Archive:
 
     def snapshot(self) -> Snapshot:
         """Read what has changed, and give all registers as they are now."""
-        files, faults = self._read_specs()
-        folders = dict.fromkeys(file.spec.publication.register_folder for file in files)
+        specs = self._read_specs()
+        folders = dict.fromkeys(file.spec.publication.register_folder for file in specs.files)
         shelves = tuple(self._shelf(folder) for folder in sorted(folders))
         with self._lock:
             known = self._snapshot
             same = (
                 known is not None
-                and known.specs is files
+                and known.specs is specs.files
                 and len(known.shelves) == len(shelves)
                 and all(a is b for a, b in zip(known.shelves, shelves, strict=True))
             )
             if known is None or not same:
-                known = self._snapshot = Snapshot(files, faults, shelves)
+                known = self._snapshot = Snapshot(specs.files, specs.faults, shelves)
             return known
 
-    def _read_specs(self) -> tuple[tuple[SpecFile, ...], tuple[SpecError, ...]]:
+    def _read_specs(self) -> "_Specs":
         folder = self._specs_folder()
         with self._lock:
-            now = time.monotonic()
             seen = folder, tuple((path, signature(path)) for path in sorted(folder.glob("*")))
-            if (
-                self._specs is None
-                or self._specs[0] != seen
-                or now - self._specs[1] > SPECS_SECONDS
-            ):
-                files, faults = (tuple(each) for each in read_all(folder))
-                if self._specs is not None and self._specs[2:] == (files, faults):
-                    files, faults = self._specs[2:]
-                self._specs = seen, now, files, faults
-            return self._specs[2], self._specs[3]
+            known = self._specs
+            if known is None or known.seen != seen or known.age > SPECS_SECONDS:
+                files, faults = read_all(folder)
+                specs = _Specs(seen, tuple(files), tuple(faults))
+                # the same tuple, so that what was made of it can be used again
+                if known is not None and specs.says_as(known):
+                    specs = replace(known, seen=seen, read=specs.read)
+                self._specs = known = specs
+            return known
 
     def _shelf(self, folder: Path) -> Shelf:
         """Read the lines of a register, unless they are as they were."""
@@ -427,8 +465,8 @@ class Archive:
         return _checked(attempt, REPORT, manifest.report_sha256)
 
     def timeline(
-        self, snapshot: Snapshot, dataset: str, end: int | None = None, most: int = MOST_PERIODS
-    ) -> list[Past]:
+        self, snapshot: Snapshot, dataset: str, skip: int = 0, most: int = MOST_PERIODS
+    ) -> list[Measured]:
         """Give one measured attempt for each of the last periods of a dataset, by period.
 
         It is the published one; if there is none, the last one that was measured.
@@ -439,29 +477,28 @@ class Archive:
             The registers.
         dataset : str
             Its name.
-        end : int, optional
-            Number of periods to skip, the latest ones first.
+        skip : int
+            Number of periods to leave out, the latest ones first.
         most : int
             The most periods.
         """
-        periods = list(snapshot.by_dataset[dataset].values())[end or 0 :]
-        measured: list[Past] = []
-        for attempts in periods:
+        measured: list[Measured] = []
+        for attempts in list(snapshot.by_dataset[dataset].values())[skip:]:
             if len(measured) == most:
                 break
-            past = self._measured(attempts)
-            if past is not None:
-                measured.append(past)
+            measured += self._measured(attempts)
         return measured[::-1]
 
-    def _measured(self, attempts: Sequence[Attempt]) -> Past | None:
+    def _measured(self, attempts: Sequence[Attempt]) -> list[Measured]:
+        """Find the attempt that stands for a period; empty if none was measured."""
         first = published(attempts)
         for attempt in ([first] if first else []) + [*reversed(attempts)]:
+            # an attempt that cannot be read is told of where it is listed
             with suppress(ReleaseError):
                 past = self.past(attempt)
                 if past.il is not None:
-                    return past
-        return None
+                    return [Measured(attempt, past)]
+        return []
 
     def unread(self, snapshot: Snapshot) -> int:
         """Count the attempts whose manifests have not been read yet."""

@@ -112,9 +112,7 @@ def _ask(client: SyncPrefectClient, status: Status) -> None:
     status.due.sort(key=lambda due: (due.next is None, due.next, due.name))
 
 
-def _due(
-    client: SyncPrefectClient, flows: dict[UUID, str], deployment: DeploymentResponse
-) -> Due:
+def _due(client: SyncPrefectClient, flows: dict[UUID, str], deployment: DeploymentResponse) -> Due:
     """Find the next run and the last run of a deployment."""
     own_runs = DeploymentFilter(id=DeploymentFilterId(any_=[deployment.id]))
     flow = flows.get(deployment.flow_id) or client.read_flow(deployment.flow_id).name

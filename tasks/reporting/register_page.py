@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tasks.reporting.page import render
 from tasks.reporting.pictures import Svg
-from tasks.reporting.timeline import CAPTION, timeline
+from tasks.reporting.timeline import timeline
 from tasks.store.audit import Audit
 from tasks.store.history import MOST_PERIODS, Past, by_period, latest
 from tasks.store.register import PUBLISHED
-from tasks.store.shifts import Shift, shifts
+from tasks.store.shifts import CAPTION, Shift, shifts
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,6 @@ ROW = 13
 MOST_ROWS = 3
 """Rows of such words; the table has those that do not fit."""
 
-CAPTION = (
-    "Each measure period by period. Dashed steps show its limit; hollow markers show attempts that "
-    "were not published; r1, r2 and so on mark revisions. A vertical mark shows where k or the "
-    "limit changed; “by the run” means that it differs from the reviewed spec."
-)
-
 
 @dataclass(frozen=True)
 class Panel:

@@ -12,6 +12,13 @@ from tasks.store.history import NO_LIMIT, Past
 PREVIOUS, REVIEWED = "the previous period", "the reviewed spec"
 K = "k"
 
+CAPTION = (
+    "Each measure period by period. Dashed steps show its limit; hollow markers show attempts that "
+    "were not published; r1, r2 and so on mark revisions. A vertical mark shows where k or the "
+    "limit changed; “by the run” means that it differs from the reviewed spec."
+)
+"""What a reader must know of the pictures that mark changes."""
+
 
 @dataclass(frozen=True)
 class Shift:
