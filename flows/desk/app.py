@@ -6,7 +6,16 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
-from flows.desk import datasets, login, static, users_page
+from flows.desk import (
+    datasets,
+    health,
+    login,
+    metrics,
+    register_page,
+    releases,
+    static,
+    users_page,
+)
 from flows.desk.access_log import AccessLog
 from flows.desk.addresses import HOME
 from flows.desk.faults import add_handlers
@@ -22,6 +31,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     login.router,
     users_page.router,
     datasets.router,
+    releases.router,
+    register_page.router,
+    health.router,
+    metrics.router,
 )
 """All pages; add the router of a new page here."""
 

@@ -36,6 +36,7 @@ from tasks.store.register import (
     REPORT,
     SEALED,
     STARTED,
+    UNCHANGED,
     WHAT,
     Chain,
     Entry,
@@ -156,6 +157,11 @@ class Attempt:
         if self.last.event == PUBLISHING and _seconds_since(self.time) < PUBLISHING_SECONDS:
             return True
         return self.shelf.register.is_running(self.name)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether its files are in the public folder, put there by this attempt or before."""
+        return self.last.event in (PUBLISHED, UNCHANGED)
 
     @property
     def address(self) -> str:

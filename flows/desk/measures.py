@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from algorithms.measures import MEASURES
+from expectations.gate import Verdict
 from flows.desk.archive import Attempt, Measured
 from tasks.reporting.page import counted, signed
 from tasks.store.history import Limited, Past
@@ -52,6 +53,31 @@ class Difference:
         return self.before != self.now
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """A measure against its limit, in words."""
+
+    title: str
+    value: str
+    limit: str
+    passed: bool
+
+
+def judgements(verdicts: Sequence[Verdict]) -> list[Judgement]:
+    """Write verdicts for readers; a measure of another version keeps its name."""
+    return [
+        Judgement(
+            title_of(verdict.measure),
+            "does not apply"
+            if math.isnan(verdict.value)
+            else shown_value(verdict.measure, verdict.value),
+            _limit(verdict.measure, verdict.limit, verdict.floor),
+            verdict.passed,
+        )
+        for verdict in verdicts
+    ]
+
+
 def measures_by_period(measured: Sequence[Measured]) -> MeasureTable:
     """Lay out gated measures as a table."""
     gated = [past.gated for _, past in measured]
@@ -79,9 +105,12 @@ def _cell(name: str, limited: Limited | None) -> Cell:
     value, limit = limited.value, limited.limit
     if math.isnan(limit):
         return Cell(shown_value(name, value))
-    words = "at least" if limited.floor else "at most"
     failed = value < limit if limited.floor else value > limit
-    return Cell(shown_value(name, value), f"{words} {shown_limit(name, limit)}", failed)
+    return Cell(shown_value(name, value), _limit(name, limit, limited.floor), failed)
+
+
+def _limit(name: str, limit: float, floor: bool) -> str:
+    return f"{'at least' if floor else 'at most'} {shown_limit(name, limit)}"
 
 
 def _facts(before: Past, now: Past) -> Iterator[Difference]:
