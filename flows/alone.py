@@ -27,7 +27,7 @@ LEASE = 60.0
 def alone(dataset: str, register: Path) -> Iterator[None]:
     """Lock a dataset against other releases of it, until this one is published or sealed.
 
-    A run that waits for its reviewer locks only its candidate, see `deciding`.
+    A run that waits for its reviewer locks only its candidate, see `candidates.deciding`.
 
     A lock file beside the register excludes all processes on the same file system, with or without
     a Prefect server; it is released when the process ends. A concurrency limit on the server
@@ -69,29 +69,6 @@ def _under_way(dataset: str) -> RefusedError:
         f"two releases of {dataset} must not overlap; another release is running: wait for it to "
         "end, then run again"
     )
-
-
-@contextmanager
-def deciding(register: Path, candidate: str) -> Iterator[None]:
-    """Lock a sealed candidate so that nobody else can decide on it.
-
-    Other candidates, even of the same dataset, can be decided on in the meantime: the lock of the
-    register allows one publication at a time, and each publication checks again what is public.
-
-    Raises
-    ------
-    RefusedError
-        If another process holds the lock, such as a run that waits for its reviewer.
-    """
-    locks = Register(register).locks
-    make_folder(locks, "register_folder")
-    with try_lock(locks / candidate, 0.0) as free:
-        if not free:
-            raise RefusedError(
-                f"a candidate must be decided on in one place; the run that sealed {candidate} "
-                "waits for its reviewer: resume that run in the Prefect UI, or cancel it first"
-            )
-        yield
 
 
 def end_with_worker() -> None:

@@ -11,12 +11,12 @@ from pydantic import Field
 from algorithms.errors import ReleaseError, SpecError
 from expectations.request.named import reviewed_specs
 from expectations.review import COMMAND_LINE, PREFECT_UI, Decision
-from flows.alone import deciding, end_with_worker
+from flows.alone import end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Attempt, Outcome, decided, show, state_of, stopped
 from tasks.publish import decide
 from tasks.stage import guarded
-from tasks.store.candidates import check_waiting
+from tasks.store.candidates import check_waiting, deciding
 from tasks.store.register import Register
 
 

@@ -13,15 +13,13 @@ from prefect.states import Completed, Failed
 from algorithms.errors import IntegrityError, ReleaseError, SpecError
 from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
-from expectations.signatures import Trust
 from flows.notify import tell_of
 from flows.states import VERIFIED, state_name
 from tasks.reporting.artefacts import harmless, show_audit, show_head, witness_key
 from tasks.stage import guarded, stage
 from tasks.store.audit import Audit
 from tasks.store.audit import audit as audit_register
-from tasks.store.register import Register
-from tasks.store.signing import installation_key
+from tasks.store.signature_audit import own_trust
 
 
 @flow(
@@ -74,15 +72,6 @@ def audit(registers: list[Path] | None = None) -> State[None]:
 def verify_register(register: Path) -> Audit:
     """Audit one register against the key of this installation and the server's last line."""
     return audit_register(register, witness=_witness(register), trust=own_trust(register))
-
-
-def own_trust(register: Path) -> Trust | None:
-    """Trust the keys of this installation; none if the register is from before signatures."""
-    try:
-        signed = bool(Register(register).chain().keys)
-    except IntegrityError:
-        signed = True
-    return Trust.of_keys(installation_key().history) if signed else None
 
 
 def known_registers() -> tuple[list[Path], list[SpecError]]:

@@ -26,7 +26,7 @@ from expectations.manifest import Record
 from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import Finding
-from flows.alone import alone, deciding, end_with_worker
+from flows.alone import alone, end_with_worker
 from flows.notify import tell_of
 from flows.outcome import (
     Approved,
@@ -58,6 +58,7 @@ from tasks.recall import Recalled, recall
 from tasks.reporting.artefacts import progress
 from tasks.stage import guarded, reduced
 from tasks.store import provenance
+from tasks.store.candidates import deciding
 from tasks.store.chain import BLOCKED, FAILED
 from tasks.store.editions import population_of
 from tasks.store.ownership import check_owner

@@ -94,7 +94,7 @@ def ask(attempt: Attempt, candidate: Candidate, hours: float) -> None:
     end = time.monotonic() + hours * 3600
     register = attempt.spec.publication.register_folder
     note = ""
-    while (left := math.ceil(end - time.monotonic())) > 0:
+    while (left := math.ceil(end - time.monotonic())) > 0 and _missing(register, candidate):
         answer = _answer(attempt, candidate, note, left)
         if not _missing(register, candidate):
             return
@@ -116,6 +116,8 @@ def ask(attempt: Attempt, candidate: Candidate, hours: float) -> None:
         if not missing:
             return
         note = f"{answer.reviewer} has approved. The release needs {missing} more"
+    if not _missing(register, candidate):
+        return
     decision = Decision(False, NO_REVIEWER, f"no answer within {hours:g} hours", channel=NO_ANSWER)
     enter_review(register, candidate.attempt, decision)
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from algorithms.errors import ReleaseError
 from flows.cli import (
+    desk,
     display,
     documents,
     drafting,
@@ -67,6 +68,8 @@ COMMANDS = (
     operation.up,
     operation.status,
     operation.deploy,
+    desk.desk,
+    desk.users,
     reference.methods,
     reference.measures,
     reference.example,
@@ -109,6 +112,10 @@ your own table:
 
 to run releases on a schedule, with the Prefect UI:
   microrelease up --specs demo
+
+to look at releases and decide in a browser:
+  microrelease users add LOGIN --name NAME --role reviewer
+  microrelease desk --specs demo
 """
 
 

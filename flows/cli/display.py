@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from expectations.published.statement import Statement
     from expectations.request.spec import ReleaseSpec
     from expectations.signatures import Trust
+    from flows.desk.users import Account
     from flows.operation.status import Status
     from tasks.draft.guess import Guess
     from tasks.listening import Listener
@@ -407,3 +408,23 @@ def status(current: Status, url: str) -> None:
         Console(highlight=False).print(table)
     for error in current.faults:
         say(f"{state_name(error).lower()}: {error}")
+
+
+def users(accounts: Mapping[str, Account]) -> None:
+    """Print the users of the desk; never a hash of a password."""
+    from flows.desk.keys import fingerprint
+
+    if not accounts:
+        say("there are no users: add one with `microrelease users add`")
+        return
+    table = Table("login", "name", "roles", "password", "key", box=None, pad_edge=False)
+    for login, account in sorted(accounts.items()):
+        user = account.user
+        table.add_row(
+            escape(login),
+            escape(user.name),
+            ", ".join(sorted(user.roles)),
+            "yes" if account.password else "no",
+            fingerprint(user.key) if user.key else "none",
+        )
+    Console(highlight=False).print(table)

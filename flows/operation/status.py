@@ -1,8 +1,9 @@
 """Status of an installation: active runs, runs that wait for a reviewer, and due runs."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
@@ -24,14 +25,24 @@ from flows.operation.installation import POOL
 from flows.states import WAITING_FOR_SOURCE
 from tasks.store.register import Register
 
+GRACE = timedelta(minutes=2)
+"""A run that was due longer ago than this and has not started is late."""
+
 
 @dataclass
 class Due:
-    """A deployment with its next run and its last run."""
+    """A deployment with its next run and its last run.
+
+    ``next`` is the time for which the run was scheduled; it lies in the past if the run is
+    ``late``. ``spec`` is the name of the spec that the deployment releases, empty if it releases
+    none.
+    """
 
     name: str
     next: datetime | None = None
     last: str = "never ran"
+    late: bool = False
+    spec: str = ""
 
 
 @dataclass
@@ -55,11 +66,28 @@ class Status:
         """Whether all scheduled releases would run."""
         return self.server and bool(self.workers) and not self.faults
 
+    @property
+    def late(self) -> list[Due]:
+        """The deployments whose run should have started."""
+        return [due for due in self.due if due.late]
+
 
 def status() -> Status:
     """Ask the server in ``PREFECT_API_URL``, and read the registers of all specs."""
     status = Status()
     _read_registers(status)
+    ask_server(status)
+    return status
+
+
+def ask_server(status: Status) -> None:
+    """Add what the server in ``PREFECT_API_URL`` knows: workers, runs and deployments.
+
+    Raises
+    ------
+    ReleaseError
+        If the server refuses to answer.
+    """
     try:
         with get_client(sync_client=True) as client:
             status.server = client.api_healthcheck() is None
@@ -70,7 +98,6 @@ def status() -> Status:
             f"the server must answer; the request failed ({type(error).__name__}): check that "
             "PREFECT_API_URL and PREFECT_API_AUTH_STRING are right"
         ) from None
-    return status
 
 
 def _ask(client: SyncPrefectClient, status: Status) -> None:
@@ -80,15 +107,16 @@ def _ask(client: SyncPrefectClient, status: Status) -> None:
     status.running = [_line(run) for run in _runs(client, StateType.RUNNING)]
     status.paused = [_line(run) for run in _runs(client, StateType.PAUSED)]
     status.waiting = [_line(run) for run in _waiting(client)]
-    status.due = [_due(client, deployment) for deployment in client.read_deployments()]
+    flows = {flow.id: flow.name for flow in client.read_flows()}
+    status.due = [_due(client, flows, deployment) for deployment in client.read_deployments()]
     status.due.sort(key=lambda due: (due.next is None, due.next, due.name))
 
 
-def _due(client: SyncPrefectClient, deployment: DeploymentResponse) -> Due:
+def _due(client: SyncPrefectClient, flows: dict[UUID, str], deployment: DeploymentResponse) -> Due:
     """Find the next run and the last run of a deployment."""
     own_runs = DeploymentFilter(id=DeploymentFilterId(any_=[deployment.id]))
-    flow = client.read_flow(deployment.flow_id)
-    due = Due(f"{flow.name}/{deployment.name}")
+    flow = flows.get(deployment.flow_id) or client.read_flow(deployment.flow_id).name
+    due = Due(f"{flow}/{deployment.name}", spec=_spec(flow, deployment))
     scheduled = client.read_flow_runs(
         deployment_filter=own_runs,
         flow_run_filter=_in_state(StateType.SCHEDULED),
@@ -97,6 +125,7 @@ def _due(client: SyncPrefectClient, deployment: DeploymentResponse) -> Due:
     )
     if scheduled and scheduled[0].next_scheduled_start_time is not None:
         due.next = scheduled[0].next_scheduled_start_time.astimezone(UTC)
+        due.late = due.next < datetime.now(UTC) - GRACE
     started = client.read_flow_runs(
         deployment_filter=own_runs,
         flow_run_filter=_in_state(*set(StateType) - {StateType.SCHEDULED}),
@@ -106,6 +135,13 @@ def _due(client: SyncPrefectClient, deployment: DeploymentResponse) -> Due:
     if started:
         due.last = _state_of(started[0])
     return due
+
+
+def _spec(flow: str, deployment: DeploymentResponse) -> str:
+    """Name the spec that a deployment releases; empty if each run names its own, or none."""
+    spec = deployment.parameters.get("spec")
+    name = spec.get("name") if flow == "release" and isinstance(spec, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _runs(client: SyncPrefectClient, state: StateType) -> list[FlowRun]:

@@ -324,7 +324,7 @@ def _or_empty(value: float | None, form: str) -> str:
 
 def _timeline(measured: Sequence[Past]) -> tuple[str, str]:
     """Draw the timeline, as a label and an encoded picture."""
-    from tasks.reporting.register_page import over_time
+    from tasks.reporting.timeline import over_time
 
     return "Measures by period", _encoded(over_time(measured))
 

@@ -26,6 +26,9 @@ Svg = NewType("Svg", str)
 INK, MUTED, LINE = "#1b1d21", "#5d626b", "#d8dbe0"
 """Colours of text, of remarks and of rules; within a page they follow the page."""
 
+PAPER = "#fefefe"
+"""Colour of the page itself, for what must hide the lines behind it."""
+
 SERIES = (
     "#0072b2", "#d55e00", "#00805d", "#b0558a", "#9a6a00", "#2f8fca", "#5b4bb5", "#6b6e75",
 )  # fmt: skip
@@ -39,6 +42,7 @@ IN_PAGE = {
     INK: "currentColor",
     MUTED: f"var(--muted, {MUTED})",
     LINE: f"var(--line, {LINE})",
+    PAPER: f"var(--paper, {PAPER})",
     **{colour: f"var(--series-{i}, {colour})" for i, colour in enumerate(SERIES, start=1)},
 }
 

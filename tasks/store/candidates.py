@@ -6,6 +6,8 @@ the manifest, so that exactly the bytes that were sealed are published later. It
 in the vault.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from algorithms.errors import IntegrityError, RefusedError, StorageError
@@ -14,7 +16,7 @@ from expectations.published.files import Files, checksums_of
 from expectations.published.verifier import verify_content
 from tasks.store import vault
 from tasks.store.chain import SEALED
-from tasks.store.disk import Folder
+from tasks.store.disk import Folder, make_folder, try_lock
 from tasks.store.register import ATTEMPT, Register
 
 CANDIDATES = "candidates"
@@ -48,6 +50,39 @@ def check_waiting(register: Register, attempt: str) -> None:
             f"only a candidate that waits can be decided on; {attempt!r} {status}; candidates "
             f"that wait: {waiting}"
         )
+
+
+@contextmanager
+def deciding(folder: Path, candidate: str) -> Iterator[None]:
+    """Lock a sealed candidate so that nobody else can decide on it.
+
+    Other candidates, even of the same dataset, can be decided on in the meantime: the lock of the
+    register allows one publication at a time, and each publication checks again what is public.
+
+    Raises
+    ------
+    RefusedError
+        If another process holds the lock, such as a run that waits for its reviewer.
+    """
+    locks = Register(folder).locks
+    make_folder(locks, "register_folder")
+    with try_lock(locks / candidate, 0.0) as free:
+        if not free:
+            raise RefusedError(
+                f"a candidate must be decided on in one place; the run that sealed {candidate} "
+                "waits for its reviewer: decide in the desk, resume that run in the Prefect UI, or "
+                "cancel it first"
+            )
+        yield
+
+
+def is_held(folder: Path, candidate: str) -> bool:
+    """Return whether a run waits for the reviewers of a candidate, or publishes it."""
+    lock = Register(folder).locks / candidate
+    if not lock.exists():
+        return False
+    with try_lock(lock, 0.0) as free:
+        return not free
 
 
 def unsealed(register: Register, root: Folder, attempt: str) -> Files:

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from algorithms.errors import IntegrityError
 from expectations.signatures import LINE, PublicKey, Trust, problem_with_succession
 from tasks.store import signed_head
 from tasks.store.chain import Chain, Entry
 from tasks.store.disk import Folder
+from tasks.store.register import Register
+from tasks.store.signing import installation_key
 
 MOST_LINES = 5
 """The most lines that one fault lists."""
@@ -43,6 +47,15 @@ def check_signatures(root: Folder, chain: Chain, trust: Trust | None) -> Signatu
     head = signed_head.problem(root, chain)
     faults = (*_lines(chain), *([head] if head else []), *_succession(chain, keys, trust))
     return Signatures(faults, tuple(_unknown(chain, keys, trust)), keys[-1].fingerprint)
+
+
+def own_trust(folder: Path) -> Trust | None:
+    """Trust the keys of this installation; none if a register is from before signatures."""
+    try:
+        signed = bool(Register(folder).chain().keys)
+    except (IntegrityError, OSError):
+        signed = True
+    return Trust.of_keys(installation_key().history) if signed else None
 
 
 def _unsigned(chain: Chain, trust: Trust | None) -> Signatures:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.errors import RefusedError
-from flows.alone import deciding
+from tasks.store.candidates import deciding
 
 FIRST, SECOND = "000001-small-2026-Q3", "000002-small-2026-Q4"
 

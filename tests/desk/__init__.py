@@ -1,0 +1,1 @@
+"""The desk: its frame, its pages, and attacks on both."""
