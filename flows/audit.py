@@ -19,6 +19,7 @@ from tasks.reporting.artefacts import harmless, show_audit, show_head, witness_k
 from tasks.stage import guarded, stage
 from tasks.store.audit import Audit
 from tasks.store.audit import audit as audit_register
+from tasks.store.audit_log import keep
 from tasks.store.signature_audit import own_trust
 
 
@@ -54,6 +55,8 @@ def audit(registers: list[Path] | None = None) -> State[None]:
             errors.append(type(error)(f"{register}: {error}"))
         else:
             errors += [IntegrityError(f"{register}: {fault}") for fault in audits[register].faults]
+        with harmless():
+            keep(register, audits[register], "the audit flow")
     with harmless():
         show_audit(audits)
     if errors:

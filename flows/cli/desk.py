@@ -10,7 +10,7 @@ from flows.cli import display
 from flows.cli.command import argument, command, one_of, positive
 from flows.desk.settings import HOST, PORT, DeskSettings
 from flows.desk.user import ROLES, User
-from tasks.store.home import default_home
+from tasks.store.home import HOME, default_home
 
 HOME_OPTION = argument(
     "--home",
@@ -49,6 +49,8 @@ def desk(home: Path | None, host: str, port: int, specs: Path | None, behind_tls
     if specs is not None:
         os.environ[SPECS] = str(specs.absolute())
     settings = DeskSettings.from_environment(home, host, port)
+    # the key of the installation and its audits are there
+    os.environ[HOME] = str(settings.home)
     adopt(settings.home)
     from flows.desk.serve import serve
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from algorithms.errors import ReleaseError
 from flows.cli import display, documents
 from flows.cli.command import JSON, argument, command, positive
-from flows.operation.defaults import FILE, PORT
+from flows.operation.defaults import DESK_PORT, FILE, PORT
 from flows.starting import quieten_prefect
 from tasks.store.home import default_home
 
@@ -30,12 +30,20 @@ FILE_OPTION = argument(
         "--port", type=positive, default=PORT, help="port of the server (default: %(default)s)"
     ),
     argument(
+        "--desk-port",
+        type=positive,
+        default=DESK_PORT,
+        help="port of the desk (default: %(default)s)",
+    ),
+    argument(
         "--specs", type=Path, metavar="DIR", help="folder of specs (default: deployments/specs)"
     ),
     FILE_OPTION,
 )
-def up(home: Path | None, port: int, specs: Path | None, file: Path) -> int:
-    """Start server, worker and deployments on this machine, until Ctrl-C.
+def up(home: Path | None, port: int, desk_port: int, specs: Path | None, file: Path) -> int:
+    """Start server, worker, desk and deployments on this machine, until Ctrl-C.
+
+    In the desk people look at releases and decide; `microrelease users` adds them.
 
     The Prefect server listens on this machine only and asks for a password, which is created at
     the first start. MICRORELEASE_DATABASE can name a PostgreSQL database; the default is SQLite.
@@ -47,7 +55,7 @@ def up(home: Path | None, port: int, specs: Path | None, file: Path) -> int:
     if specs is not None:
         os.environ[SPECS] = str(specs.absolute())
     try:
-        start(Installation(_absolute(home), port), display.say, file.absolute())
+        start(Installation(_absolute(home), port, desk_port), display.say, file.absolute())
     except KeyboardInterrupt:
         display.say("stopped")
     return 0

@@ -7,17 +7,20 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from flows.desk import (
+    audit_page,
     datasets,
     health,
     login,
     metrics,
     register_page,
     releases,
+    review_page,
     static,
     users_page,
 )
 from flows.desk.access_log import AccessLog
 from flows.desk.addresses import HOME
+from flows.desk.auditing import Auditor
 from flows.desk.faults import add_handlers
 from flows.desk.library import Library
 from flows.desk.middleware import Frame
@@ -32,7 +35,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     users_page.router,
     datasets.router,
     releases.router,
+    review_page.router,
     register_page.router,
+    audit_page.router,
     health.router,
     metrics.router,
 )
@@ -69,6 +74,7 @@ def create_app(settings: DeskSettings) -> FastAPI:
     )
     app.state.desk = desk
     app.state.library = library
+    app.state.auditor = Auditor()
     app.add_api_route("/", _start, include_in_schema=False)
     app.add_api_route("/healthz", _alive, include_in_schema=False)
     for router in ROUTERS:

@@ -15,9 +15,9 @@ class Entry(NamedTuple):
 
 NAVIGATION = (
     Entry("Datasets", "/datasets"),
-    Entry("Review", "/review", (REVIEWER,)),
+    Entry("Review", "/review", (REVIEWER, AUDITOR)),
     Entry("Register", "/register", (ENGINEER, REVIEWER, AUDITOR)),
-    Entry("Audit", "/audit", (AUDITOR,)),
+    Entry("Audit", "/audit", (ENGINEER, AUDITOR, ADMINISTRATOR)),
     Entry("Health", "/health", (ENGINEER, AUDITOR, ADMINISTRATOR)),
     Entry("Users", "/users", (ADMINISTRATOR,)),
 )

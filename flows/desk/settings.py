@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from algorithms.errors import ReleaseError, StorageError
+from flows.operation.defaults import DESK_PORT
 from tasks.store.home import default_home
 
 HOST = "127.0.0.1"
-PORT = 4210
+PORT = DESK_PORT
 PROXY = "MICRORELEASE_DESK_PROXY"
 """Environment variable with the addresses of proxies that name the user, separated by commas."""
 PROXY_SECRET_FILE = "MICRORELEASE_DESK_PROXY_SECRET_FILE"

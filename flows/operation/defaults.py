@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-PORT = 4200
+PORT, DESK_PORT = 4200, 4210
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "deployments" / "prefect.yaml"

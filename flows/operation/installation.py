@@ -9,9 +9,9 @@ from pathlib import Path
 
 from expectations import privacy
 from expectations.request.named import SPECS, specs_folder
-from flows.operation.defaults import PORT
+from flows.operation.defaults import DESK_PORT, PORT
 from tasks.store.disk import make_folder, try_lock
-from tasks.store.home import HOME
+from tasks.store.home import DESK_URL, HOME
 
 DATABASE = "MICRORELEASE_DATABASE"
 """Environment variable with the address of a PostgreSQL database; the default is SQLite."""
@@ -33,7 +33,7 @@ FOR_SHELLS = (
 
 @dataclass(frozen=True)
 class Installation:
-    """One server with one worker, on this machine.
+    """One server with one worker and one desk, on this machine.
 
     Attributes
     ----------
@@ -41,15 +41,23 @@ class Installation:
         Folder of the database, logs, outbox and password; only its owner can read it.
     port : int
         Port on which the server listens, on this machine only.
+    desk_port : int
+        Port on which the desk listens, on this machine only.
     """
 
     home: Path
     port: int = PORT
+    desk_port: int = DESK_PORT
 
     @property
     def url(self) -> str:
         """Address of the Prefect UI."""
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def desk_url(self) -> str:
+        """Address of the desk, as people reach it."""
+        return os.environ.get(DESK_URL) or f"http://127.0.0.1:{self.desk_port}"
 
     @property
     def password_file(self) -> Path:
@@ -63,7 +71,7 @@ class Installation:
 
     @property
     def logs(self) -> Path:
-        """Folder with the logs of server and worker."""
+        """Folder with the logs of server, worker and desk."""
         return self.home / "logs"
 
     def prepare(self) -> None:
@@ -110,6 +118,7 @@ class Installation:
             "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS),
             "PREFECT_WORKER_QUERY_SECONDS": "2",
             HOME: str(self.home),
+            DESK_URL: self.desk_url,
             OUTBOX: str(self.home / "outbox"),
             SPECS: str(specs_folder().absolute()),
         }

@@ -1,4 +1,4 @@
-"""Starts a server and a worker on one machine, and stops them together."""
+"""Starts a server, a worker and the desk on one machine, and stops them together."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,8 @@ SECONDS_TO_STOP = 30.0
 RUNS_AT_A_TIME = 4
 SERVER = ["flows.operation.server"]
 WORKER = ["prefect", "worker", "start", "--pool", POOL, "--limit", str(RUNS_AT_A_TIME)]
-"""Modules that run the server and the worker, with their arguments."""
+DESK = ["flows.cli", "desk"]
+"""Modules that run the server, the worker and the desk, with their arguments."""
 MOST_FAILURES = 3
 """Number of times in a row that a worker may end soon after its start."""
 LONG_SECONDS = 60.0
@@ -58,11 +59,56 @@ def up(installation: Installation, say: Say, file: Path = FILE) -> None:
             _wait_for("server", server, log, lambda: answers(installation.url))
             say("updating the deployments ...")
             _deploy(installation, file, say)
-            _work(installation, server, say)
+            with _Desk(installation, say) as desk:
+                _work(installation, server, desk, say)
 
 
-def _work(installation: Installation, server: subprocess.Popen[bytes], say: Say) -> None:
-    """Keep a worker running for as long as the server runs."""
+class _Desk:
+    """Keeps the desk running; releases go on without it."""
+
+    def __init__(self, installation: Installation, say: Say) -> None:
+        self._installation, self._say = installation, say
+        self._log = Log(installation.logs / "desk-process.log")
+        self._failures = 0
+        self._stack = ExitStack()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "_Desk":
+        self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _start(self) -> None:
+        port = str(self._installation.desk_port)
+        self._started = time.monotonic()
+        self._process = self._stack.enter_context(
+            _started(self._installation, self._log, [*DESK, "--port", port])
+        )
+
+    def look(self) -> None:
+        """Start another desk if this one stopped; give up when that happens again and again."""
+        if self._process is None or self._process.poll() is None:
+            return
+        lasted = time.monotonic() - self._started > LONG_SECONDS
+        self._failures = 0 if lasted else self._failures + 1
+        self._stack.close()
+        if self._failures < MOST_FAILURES:
+            self._say(f"the desk stopped, see {self._log.baseFilename}; starting another")
+            self._start()
+        else:
+            self._process = None
+            self._say(
+                f"warning: the desk does not run, see {self._log.baseFilename}; releases go on "
+                "without it"
+            )
+
+
+def _work(
+    installation: Installation, server: subprocess.Popen[bytes], desk: _Desk, say: Say
+) -> None:
+    """Keep a worker and the desk running for as long as the server runs."""
     log = Log(installation.logs / "worker.log")
     failures = 0
     while failures < MOST_FAILURES:
@@ -77,6 +123,7 @@ def _work(installation: Installation, server: subprocess.Popen[bytes], say: Say)
                         "the server must keep running; it stopped unexpectedly: see "
                         f"{installation.logs / 'server.log'}"
                     )
+                desk.look()
                 time.sleep(1)
         say(f"the worker stopped unexpectedly, see {log.baseFilename}; starting another")
         failures = 0 if time.monotonic() - start_time > LONG_SECONDS else failures + 1
@@ -87,7 +134,8 @@ def _work(installation: Installation, server: subprocess.Popen[bytes], say: Say)
 
 def _introduce(installation: Installation, say: Say) -> None:
     """Print how to use an installation that is running."""
-    say(f"running: {installation.url}")
+    say(f"running: {installation.desk_url} (the desk), {installation.url} (Prefect)")
+    say("  desk users     microrelease users add LOGIN --name NAME --role ROLE")
     say(f"  password       {installation.password_file}")
     say(f"  other shells   . {installation.environment_file}")
     say(f"  logs           {installation.logs}")

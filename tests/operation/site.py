@@ -43,8 +43,11 @@ from tests.tools import PATIENCE
 class Site:
     """One installation with the specs of the example in it."""
 
-    def __init__(self, folder: Path, process: subprocess.Popen[bytes], port: int) -> None:
+    def __init__(
+        self, folder: Path, process: subprocess.Popen[bytes], port: int, desk_port: int
+    ) -> None:
         self.folder, self.process = folder, process
+        self.desk = f"http://127.0.0.1:{desk_port}"
         self.home, self.specs = folder / "home", folder / "specs"
         self.url = f"http://127.0.0.1:{port}"
 
@@ -164,10 +167,12 @@ def site(
     assert main(example) == 0
     if lenient:
         change_example(specs, series=False)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = ["up", "--home", str(folder / "home"), "--specs", str(specs), "--port", str(port)]
+    with socket.socket() as probe, socket.socket() as other:
+        for each in (probe, other):
+            each.bind(("127.0.0.1", 0))
+        port, desk_port = probe.getsockname()[1], other.getsockname()[1]
+    command = ["up", "--home", str(folder / "home"), "--specs", str(specs)]
+    command += ["--port", str(port), "--desk-port", str(desk_port)]
     ours = ("PREFECT_", "MICRORELEASE_")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     with (folder / "up.log").open("wb") as log:
@@ -183,7 +188,7 @@ def site(
             assert process.poll() is None, said.decode()
             assert time.monotonic() < end, said.decode()
             time.sleep(0.5)
-        yield Site(folder, process, port)
+        yield Site(folder, process, port, desk_port)
     finally:
         process.send_signal(signal.SIGINT)
         try:

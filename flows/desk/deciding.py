@@ -1,0 +1,144 @@
+"""Enters the decision of a reviewer who has logged in, and has it carried out."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+from algorithms.errors import RefusedError, RejectedError, ReleaseError
+from expectations.review import DESK, Decision
+from expectations.signatures import PublicKey
+from flows.desk.user import User
+from tasks.store import candidates
+
+PAUSES = (0.0, 1.0, 2.0, 4.0)
+"""Seconds before each attempt to resume a run, which may not have paused yet."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What became of a decision.
+
+    Attributes
+    ----------
+    heading, words : str
+        For the reviewer.
+    is_public : bool
+        Whether the release is public now.
+    """
+
+    heading: str
+    words: str
+    is_public: bool = False
+
+
+def decision_of(user: User, *, approved: bool, reason: str, signature: str) -> Decision:
+    """Make the decision of a user."""
+    key = own_key(user)
+    return Decision(
+        approved,
+        user.name,
+        reason,
+        channel=DESK,
+        login=user.login,
+        key="" if key is None else key.text,
+        signature=signature,
+    )
+
+
+def own_key(user: User) -> PublicKey | None:
+    """Give the key with which a user must sign decisions; None if the user has none."""
+    if not user.key:
+        return None
+    key = load_pem_public_key(user.key.encode())
+    assert isinstance(key, Ed25519PublicKey)
+    return PublicKey(key.public_bytes_raw())
+
+
+def carry_out(
+    folder: Path, candidate: str, manifest_sha256: str, flow_run: str, decision: Decision | None
+) -> Carried:
+    """Enter a decision and publish or drop the candidate, or have the run that waits do so.
+
+    Parameters
+    ----------
+    folder : Path
+        The register.
+    candidate : str
+        Name of the candidate.
+    manifest_sha256 : str
+        Hash of the manifest that the reviewer saw.
+    flow_run : str
+        The run that sealed the candidate.
+    decision : Decision, optional
+        None if all decisions are entered, and only have to be carried out.
+
+    Raises
+    ------
+    ReleaseError
+        If the decision is refused, or cannot be carried out.
+    """
+    # they import pandas and the statistics
+    from tasks.publish import Undecided, decide, enter_review, settle
+    from tasks.stage import guarded
+    from tasks.store.register import Register
+
+    if Register(folder).manifest_sha256(candidate) != manifest_sha256:
+        raise RefusedError(
+            "a decision must be about the candidate that was shown; this one has changed since: "
+            "open its page again"
+        )
+    if candidates.is_held(folder, candidate):
+        if decision is not None:
+            ballot = guarded("review", enter_review)(folder, candidate, decision)
+            if ballot.missing:
+                return _recorded(ballot.missing)
+        return _resumed(flow_run)
+    try:
+        with candidates.deciding(folder, candidate):
+            if decision is None:
+                result = guarded("decide", settle.fn)(folder, candidate)
+            else:
+                result = guarded("decide", decide.fn)(folder, candidate, decision)
+    except RejectedError:
+        return Carried("Rejected", "The candidate is dropped, and nothing is published.")
+    if isinstance(result, Undecided):
+        return _recorded(result.missing)
+    return Carried("Published", f"The release is public in {result.folder}.", is_public=True)
+
+
+def _recorded(missing: int) -> Carried:
+    others = "another reviewer" if missing == 1 else f"{missing} more reviewers"
+    return Carried(
+        "Your approval is recorded", f"Nothing is published before {others} approved it too."
+    )
+
+
+def _resumed(flow_run: str) -> Carried:
+    """Have the run that waits go on; it finds the decisions in the register."""
+    from prefect.client.orchestration import get_client
+
+    fault = ""
+    for pause in PAUSES:
+        time.sleep(pause)
+        try:
+            with get_client(sync_client=True) as client:
+                answer = client.resume_flow_run(
+                    UUID(flow_run),
+                    run_input={"decision": "reject", "reviewer": "decided in the desk"},
+                )
+        except Exception as error:
+            fault = type(error).__name__
+            continue
+        if answer.status.value == "ACCEPT":
+            return Carried(
+                "Decided", "The run that waited goes on, and publishes or drops the candidate."
+            )
+        fault = answer.status.value
+    raise ReleaseError(
+        "the decision is recorded, but the run that waits for it could not be resumed "
+        f"({fault}): check that the Prefect server runs, and press Carry out"
+    )
