@@ -40,13 +40,13 @@ class Sessions:
     """All sessions, by the hash of their token."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self.clock = clock
         self._sessions: dict[bytes, Session] = {}
         self._lock = threading.Lock()
 
     def start(self, login: str, stamp: str) -> str:
         """Start a session; return its token."""
-        token, now = secrets.token_urlsafe(32), self._clock()
+        token, now = secrets.token_urlsafe(32), self.clock()
         with self._lock:
             self._sessions = {
                 key: session
@@ -58,7 +58,7 @@ class Sessions:
 
     def find(self, token: str) -> Session | None:
         """Find a session that is not over, and note that it is in use."""
-        now = self._clock()
+        now = self.clock()
         with self._lock:
             session = self._sessions.get(_key(token))
             if session is None:

@@ -22,7 +22,7 @@ class Throttle:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self.clock = clock
         self._failures: dict[Key, deque[float]] = {}
 
     def attempt(self, login: str, address: str) -> float:
@@ -31,7 +31,7 @@ class Throttle:
         An attempt that is refused is not counted, so that the block ends even if someone keeps
         trying.
         """
-        now = self._clock()
+        now = self.clock()
         self._forget(now)
         limits = _limits(login, address)
         wait = max(self._wait(key, most, now) for key, most in limits)

@@ -102,11 +102,13 @@ def _named(desk: Desk, request: Request, address: str) -> Visitor:
 
 def _logged_in(desk: Desk, request: Request, address: str) -> Visitor:
     """Identify the user of a session, with the roles that the file of users now gives."""
+    # first, so that a faulty file is reported to visitors too
+    accounts = desk.users.accounts()
     token = request.cookies.get(COOKIE, "")
     session = desk.sessions.find(token) if token else None
     if session is None:
         return Visitor(address)
-    account = desk.users.find(session.login)
+    account = accounts.get(session.login)
     if account is None or account.stamp != session.stamp:
         desk.sessions.end(token)
         return Visitor(address)
