@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from algorithms.measures import MEASURES
@@ -12,6 +12,9 @@ from flows.desk.listing import Line
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - wide forms
 """Characters with which a spreadsheet takes text for a formula."""
+
+CHUNK = 256 * 1024
+"""Number of characters that are sent at a time."""
 
 FACTS = (
     "register", "attempt", "time", "dataset", "period", "revision", "outcome", "started_by",
@@ -70,6 +73,19 @@ def as_json(lines: Sequence[Line]) -> Iterator[str]:
         content = {**row_of(line), "measures": measures}
         yield (",\n" if number else "\n") + json.dumps(content, ensure_ascii=False)
     yield "\n]}\n"
+
+
+def in_chunks(parts: Iterable[str]) -> Iterator[str]:
+    """Join small parts, each of which would be sent on its own."""
+    kept: list[str] = []
+    size = 0
+    for part in parts:
+        kept.append(part)
+        size += len(part)
+        if size >= CHUNK:
+            yield "".join(kept)
+            kept, size = [], 0
+    yield "".join(kept)
 
 
 def guarded(cell: object) -> object:

@@ -11,6 +11,9 @@ from tasks.reporting.page import counted, signed
 from tasks.store.history import Limited, Past
 from tasks.store.shifts import shown_limit, title_of
 
+SHORT = 12
+"""Digits of a checksum that are shown where there is little room."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -40,17 +43,28 @@ class MeasureTable:
 
 @dataclass(frozen=True)
 class Difference:
-    """A figure of a release beside that of another; ``change`` is empty for text."""
+    """A figure of a release beside that of another.
+
+    Attributes
+    ----------
+    title : str
+        Its name.
+    before, now : str
+        Both values; empty where there is none.
+    differs : bool
+        Whether the two are not the same.
+    change : str
+        By how much; empty for text.
+    is_main : bool
+        Whether it is a fact of the run, or a measure with a limit.
+    """
 
     title: str
     before: str
     now: str
+    differs: bool
     change: str = ""
-
-    @property
-    def differs(self) -> bool:
-        """Whether the two are not the same."""
-        return self.before != self.now
+    is_main: bool = True
 
 
 @dataclass(frozen=True)
@@ -114,26 +128,32 @@ def _limit(name: str, limit: float, floor: bool) -> str:
 
 
 def _facts(before: Past, now: Past) -> Iterator[Difference]:
-    yield Difference("Method", before.method, now.method)
-    yield Difference("k in the spec", *_counts(before.k, now.k))
-    yield Difference("Records", *_counts(before.records, now.records))
-    yield Difference("Groups", *_counts(before.groups, now.groups))
-    yield Difference("Spec file", before.spec_file, now.spec_file)
-    yield Difference("SHA-256 of the spec file", before.spec_sha256, now.spec_sha256)
+    yield _text("Method", before.method, now.method)
+    yield _count("k in the spec", before.k, now.k)
+    yield _count("Records", before.records, now.records)
+    yield _count("Groups", before.groups, now.groups)
+    yield _text("Spec file", before.spec_file, now.spec_file)
+    yield _text("SHA-256 of the spec file", before.spec_sha256, now.spec_sha256, SHORT)
 
 
-def _counts(before: int | None, now: int | None) -> tuple[str, str, str]:
+def _text(title: str, before: str, now: str, most: int | None = None) -> Difference:
+    """Compare whole texts, and show as much of them as there is room for."""
+    return Difference(title, before[:most], now[:most], before != now)
+
+
+def _count(title: str, before: int | None, now: int | None) -> Difference:
     change = "" if before is None or now is None else counted(now - before)
-    texts = ("" if count is None else f"{count:,}" for count in (before, now))
-    return (*texts, change)  # type: ignore[return-value]
+    old, new = ("" if count is None else f"{count:,}" for count in (before, now))
+    return Difference(title, old, new, before != now, change)
 
 
 def _measures(before: Past, now: Past) -> Iterator[Difference]:
     order = {name: place for place, name in enumerate(MEASURES)}
     names = {**now.measures, **before.measures}
+    gated = {**now.gated, **before.gated}
     for name in sorted(names, key=lambda name: order.get(name, len(order))):
-        values = before.measures.get(name), now.measures.get(name)
+        values = [before.measures.get(name), now.measures.get(name)]
         old, new = ("" if value is None else shown_value(name, value) for value in values)
         known = [value for value in values if value is not None and math.isfinite(value)]
         change = signed(known[1] - known[0]) if len(known) == 2 else ""
-        yield Difference(title_of(name), old, new, change)
+        yield Difference(title_of(name), old, new, old != new, change, name in gated)

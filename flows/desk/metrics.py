@@ -72,7 +72,7 @@ class Metrics(Collector):
     def _measures(self) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
             "microrelease_measure",
-            "Measures of the last published release of a dataset.",
+            "Measures with a limit, of the last published release of a dataset.",
             labels=["dataset", "measure"],
         )
         for dataset in self._snapshot.by_dataset:
@@ -80,11 +80,12 @@ class Metrics(Collector):
             if attempt is None:
                 continue
             try:
-                measures = self._archive.past(attempt).measures
+                gated = self._archive.past(attempt).gated
             except ReleaseError:
                 continue
-            for name, value in measures.items():
-                family.add_metric([dataset, name], value)
+            for name, limited in gated.items():
+                if limited.value is not None:
+                    family.add_metric([dataset, name], limited.value)
         return family
 
     def _waiting(self) -> GaugeMetricFamily:

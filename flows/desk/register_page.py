@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from flows.desk.access import AUDITOR, ENGINEER, REVIEWER, User, allow
-from flows.desk.export import as_csv, as_json
+from flows.desk.export import as_csv, as_json, in_chunks
 from flows.desk.library import library_of
 from flows.desk.listing import OUTCOMES, PAGE, Filter, Line, lines, listed
 from flows.desk.rendering import page
@@ -83,4 +83,4 @@ def _lines(request: Request, wanted: Filter) -> list[Line]:
 
 def _sent(parts: Iterator[str], kind: str, name: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(parts, media_type=kind, headers=headers)
+    return StreamingResponse(in_chunks(parts), media_type=kind, headers=headers)

@@ -19,8 +19,8 @@ USABLE = 60.0
 """Seconds for which an answer is shown while the server is asked again."""
 
 NO_SERVER = (
-    "No Prefect server is known, so that due and late runs cannot be shown: start the desk with "
-    "--home of an installation, or set PREFECT_API_URL."
+    "No Prefect server is known, so that due and late runs are not shown: start the desk with the "
+    "home of an installation, or set PREFECT_API_URL."
 )
 NO_ANSWER = (
     f"The Prefect server did not answer within {PATIENCE:g} seconds, so that running, due and late "

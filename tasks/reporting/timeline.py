@@ -187,12 +187,12 @@ def _marks(measure: str, changes: Sequence[Shift], pasts: Sequence[Past]) -> Ite
             key = places[shift.past.attempt], shift.measure
             grouped.setdefault(key, {})[shift.against] = shift
     for (place, name), found in grouped.items():
-        prefix = "k " if name == K and measure != K else ""
+        of_other = name != measure
         if PREVIOUS in found:
-            by_run = " by the run" if REVIEWED in found else ""
-            yield _Mark(place - 0.5, f"{prefix}{found[PREVIOUS].step}{by_run}")
-        else:
-            yield _Mark(place - 0.5, f"{prefix}{found[REVIEWED].after:g} by the run")
+            step, by_run = found[PREVIOUS].step, " by the run" if REVIEWED in found else ""
+            yield _Mark(place - 0.5, f"k {step}" if of_other else f"{step}{by_run}")
+        elif not of_other:
+            yield _Mark(place - 0.5, f"{found[REVIEWED].after:g} by the run")
 
 
 def _draw_marks(axes: Axes, marks: Sequence[_Mark], periods: int) -> int:

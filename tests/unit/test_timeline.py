@@ -89,7 +89,7 @@ def test_revisions_and_changes_of_limits_are_marked_with_words() -> None:
         past(2, ceilings={"il": 20.0}, k=8, changes=(larger, diverse), **revision),
     ]
     il, dld, k = timeline(changed, "survey")
-    assert all(">k 5 → 8 by the run<" in picture for picture in (il, dld))
+    assert all(">k 5 → 8<" in picture for picture in (il, dld))
     assert ">5 → 8 by the run<" in k
     assert ">8 by the run<" in k
     assert ">25 → 20<" in il
