@@ -65,6 +65,7 @@ COMMANDS = (
     operation.up,
     operation.status,
     operation.deploy,
+    operation.mail,
     reference.methods,
     reference.measures,
     reference.example,
