@@ -13,7 +13,7 @@ from prefect.states import Completed, Failed
 from algorithms.errors import IntegrityError, ReleaseError, SpecError
 from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
-from flows.notify import tell_of
+from flows.notify import send_rest, tell_of
 from flows.states import VERIFIED, state_name
 from tasks.reporting.artefacts import harmless, show_audit, show_head, witness_key
 from tasks.stage import guarded, stage
@@ -39,6 +39,7 @@ def audit(registers: list[Path] | None = None) -> State[None]:
     Args:
         registers: by default those of all specs in the folder of specs.
     """
+    send_rest()
     errors: list[ReleaseError] = []
     if not registers:
         try:

@@ -1,28 +1,33 @@
-"""Notifies people of runs that did not succeed, once for each run."""
+"""Notifies people of runs that did not succeed and of candidates that wait, once for each."""
 
-import json
 import os
-import time
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from prefect import flow
+from prefect import flow, get_run_logger, runtime
 from prefect.blocks.core import Block
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.flows import Flow
 
-from algorithms.errors import StorageError
+from algorithms.errors import ReleaseError, SpecError
+from flows.mail import configured_mail
 from flows.operation.installation import OUTBOX
-from tasks.store.disk import make_folder
+from flows.outbox import Broken, Channel, Delivery, Message, Outbox
+from flows.outcome import Attempt
+from flows.states import WAITING
+from tasks.publish import Candidate
 from tasks.store.register import now
 
 NOTIFICATION_BLOCK = "MICRORELEASE_NOTIFY"
 """Environment variable with a Prefect notification block, such as slack-webhook/releases."""
-PAUSES = (0.0, 2.0, 10.0)
-"""Seconds before each attempt to send a message on."""
+DESK = "MICRORELEASE_DESK_URL"
+"""Environment variable with the address at which reviewers find the desk."""
 
 
 @flow(name="notify", flow_run_name="notify-{flow_run_id}", persist_result=False, log_prints=False)
@@ -48,7 +53,7 @@ def tell_of(flow: Flow[..., Any], flow_run: FlowRun, state: State) -> None:  # n
 
 
 def tell(run: FlowRun, state: State) -> bool:
-    """Put a message in the outbox and send it; return whether it is the first for the run.
+    """Notify people of a run that ended; return whether this call did so.
 
     Without an outbox nobody is notified: a person who runs a release by hand sees the result. A
     message that could not be sent stays in the outbox under another name.
@@ -56,53 +61,106 @@ def tell(run: FlowRun, state: State) -> bool:
     Raises
     ------
     StorageError
-        If the notification block failed several times.
+        If someone could not be reached.
     """
-    if not os.environ.get(OUTBOX):
-        return False
-    outbox = Path(os.environ[OUTBOX])
-    make_folder(outbox, "the outbox")
-    content = {
-        "time": now(),
-        "run": run.name,
-        "flow_run_id": str(run.id),
-        "state": state.name,
-        "message": state.message or "",
-    }
-    message, unsent = outbox / f"{run.id}.json", outbox / f"{run.id}.unsent"
-    try:
-        with message.open("x", encoding="utf-8") as file:
-            json.dump(content, file, indent=2, ensure_ascii=False)
-    except FileExistsError:
-        return False
-    if os.environ.get(NOTIFICATION_BLOCK):
-        try:
-            _send(
-                os.environ[NOTIFICATION_BLOCK],
-                f"{state.name}: {state.message or 'no message'}",
-                run.name,
-            )
-        except StorageError:
-            # the next notification of this run tries again
-            message.rename(unsent)
-            raise
-        unsent.unlink(missing_ok=True)
-    return True
-
-
-def _send(name: str, body: str, subject: str) -> None:
-    """Pass a message to a notification block; try again if it fails."""
-    fault = ""
-    for pause in PAUSES:
-        time.sleep(pause)
-        try:
-            block: Any = Block.load(name)
-            block.notify(body, subject=subject)
-        except Exception as error:
-            fault = type(error).__name__
-        else:
-            return
-    raise StorageError(
-        f"{name!r} must accept notifications; it failed {len(PAUSES)} times ({fault}): see "
-        "docs/operating.md"
+    outbox = _outbox()
+    return outbox is not None and outbox.post(
+        Message(
+            event=str(run.id),
+            time=now(),
+            run=run.name,
+            flow_run_id=str(run.id),
+            state=str(state.name),
+            message=state.message or "",
+        )
     )
+
+
+def tell_waiting(attempt: Attempt, candidate: Candidate, how: str) -> None:
+    """Notify people of a candidate that begins to wait; a failure does not keep it from waiting.
+
+    Parameters
+    ----------
+    attempt : Attempt
+        The attempt that sealed it.
+    candidate : Candidate
+        The candidate.
+    how : str
+        How to decide on it without the desk.
+    """
+    outbox = _outbox()
+    if outbox is None:
+        return
+    release = attempt.spec.release
+    register = os.path.realpath(attempt.spec.publication.register_folder)
+    desk = os.environ.get(DESK, "").rstrip("/")
+    message = Message(
+        # registers number their candidates apart from each other
+        event=f"{candidate.attempt}-{sha256(register.encode()).hexdigest()[:12]}",
+        time=now(),
+        run=str(runtime.flow_run.name),
+        flow_run_id=str(runtime.flow_run.id),
+        state=WAITING,
+        message="a release has passed its gate and waits for a reviewer",
+        details={
+            "dataset": release.name,
+            "period": str(release.period),
+            "candidate": candidate.attempt,
+            "decide": f"{desk}/review" if desk else how,
+        },
+    )
+    try:
+        outbox.post(message)
+    except ReleaseError as error:
+        get_run_logger().warning("%s", error)
+
+
+def send_rest() -> None:
+    """Send messages that could not be sent earlier; say so in the log if that fails again."""
+    outbox = _outbox()
+    if outbox is not None:
+        try:
+            outbox.post_rest()
+        except ReleaseError as error:
+            get_run_logger().warning("%s", error)
+
+
+@dataclass(frozen=True)
+class BlockChannel:
+    """A notification block of the Prefect server, under its name."""
+
+    name: str
+
+    @property
+    def addressees(self) -> tuple[str, ...]:
+        """The block; it knows whom it reaches."""
+        return (self.name,)
+
+    def send(self, message: Message, addressees: Sequence[str]) -> Delivery:
+        """Pass a message to the block."""
+        facts = [f"{name}: {value}" for name, value in message.details.items()]
+        body = f"{message.state}: {message.message or 'no message'}"
+        try:
+            block: Any = Block.load(self.name)
+            block.notify("\n".join([body, *facts]), subject=message.run)
+        except Exception as error:
+            fault = f"{self.name!r} must accept notifications; it failed ({type(error).__name__})"
+            return Delivery((), f"{fault}: correct the block, or {NOTIFICATION_BLOCK}")
+        return Delivery(tuple(addressees))
+
+
+def _outbox() -> Outbox | None:
+    """Open the outbox that the environment names, with the channels that it names."""
+    folder = os.environ.get(OUTBOX)
+    if not folder:
+        return None
+    channels: list[Channel] = []
+    if os.environ.get(NOTIFICATION_BLOCK):
+        channels.append(BlockChannel(os.environ[NOTIFICATION_BLOCK]))
+    try:
+        letters = configured_mail()
+    except SpecError as error:
+        channels.append(Broken("e-mail", str(error)))
+    else:
+        channels += [letters] if letters is not None else []
+    return Outbox(Path(folder), channels)

@@ -27,7 +27,7 @@ from expectations.request.named import NamedSpec, ResolvedSpec, resolve_spec
 from expectations.request.spec import ReleaseSpec
 from expectations.suites.require import Finding
 from flows.alone import alone, end_with_worker
-from flows.notify import tell_of
+from flows.notify import tell_of, tell_waiting
 from flows.outcome import (
     Approved,
     Attempt,
@@ -183,6 +183,9 @@ def _release(
                     )
                 if not candidate:
                     outcome = _reviewed(outcome, spec)
+                elif isinstance(outcome, Sealed):
+                    command = f"microrelease approve {outcome.candidate.attempt}"
+                    tell_waiting(attempt, outcome.candidate, f"`{command}`")
         except Exception as error:
             known = attempt if outcome is None or outcome.attempt is None else outcome.attempt
             outcome = stopped(known, reduced("release", error))
@@ -357,6 +360,7 @@ def _reviewed(outcome: Outcome, spec: ReleaseSpec) -> Outcome:
     register = spec.publication.register_folder
     with deciding(register, candidate):
         show(outcome, WAITING)
+        tell_waiting(attempt, outcome.candidate, "Resume on the page of the run in the Prefect UI")
         ask(attempt, outcome.candidate, spec.gate.review.hours)
         try:
             return decided(attempt, settle(register, candidate))

@@ -70,6 +70,7 @@ COMMANDS = (
     operation.deploy,
     desk.desk,
     desk.users,
+    operation.mail,
     reference.methods,
     reference.measures,
     reference.example,

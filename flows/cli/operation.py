@@ -1,9 +1,9 @@
-"""Commands that run releases on a schedule: up, status, deploy."""
+"""Commands that run releases on a schedule: up, status, deploy, mail."""
 
 import os
 from pathlib import Path
 
-from algorithms.errors import ReleaseError
+from algorithms.errors import ReleaseError, SpecError, StorageError
 from flows.cli import display, documents
 from flows.cli.command import JSON, argument, command, positive
 from flows.operation.defaults import DESK_PORT, FILE, PORT
@@ -100,6 +100,29 @@ def deploy(file: Path) -> int:
     for name in deployed.names:
         display.say(f"  deployed  {name}")
     display.warnings(map(str, deployed.faults))
+    return 0
+
+
+@command()
+def mail() -> int:
+    """Send a test message by e-mail, and say whom it has reached.
+
+    The settings are those of notifications, in the variables MICRORELEASE_SMTP_* and
+    MICRORELEASE_MAIL_*; see docs/operating.md.
+    """
+    from flows.mail import configured_mail, trial_message
+
+    settings = configured_mail()
+    if settings is None:
+        raise SpecError(
+            "e-mail needs a server, a sender and addressees; nothing is set: set "
+            "MICRORELEASE_SMTP_HOST, MICRORELEASE_MAIL_FROM and MICRORELEASE_MAIL_TO"
+        )
+    delivery = settings.send(trial_message(), settings.addressees)
+    for address in delivery.reached:
+        display.say(f"  accepted for  {address}")
+    if delivery.fault:
+        raise StorageError(delivery.fault)
     return 0
 
 

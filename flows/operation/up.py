@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from algorithms.errors import RefusedError, ReleaseError
+from algorithms.errors import RefusedError, ReleaseError, SpecError
+from flows.mail import configured_mail
 from flows.operation.defaults import FILE, ROOT
 from flows.operation.installation import POOL, Installation, answers
 from flows.operation.log import LineCallback, Log
@@ -53,6 +54,11 @@ def up(installation: Installation, say: Say, file: Path = FILE) -> None:
                 "already running: see `microrelease status`"
             )
         (installation.home / "running").write_text(f"{os.getpid()}\n", encoding="utf-8")
+        try:
+            configured_mail()
+        except SpecError as error:
+            # releases must run even if nobody can be told of them
+            say(f"warning: {error}")
         say("starting the server ...")
         log = Log(installation.logs / "server.log")
         with _started(installation, log, SERVER) as server:

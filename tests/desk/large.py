@@ -6,20 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from expectations.manifest import FORMAT
-from tasks.store.register import (
-    ATTEMPTS,
-    BLOCKED,
-    LINES,
-    MANIFEST,
-    NO_LINE,
-    PUBLISHED,
-    PUBLISHING,
-    REPORT,
-    STARTED,
-    Entry,
-    _line,
-    _sha256,
-)
+from tasks.store.chain import BLOCKED, NO_LINE, PUBLISHED, PUBLISHING, STARTED, Entry
+from tasks.store.register import ATTEMPTS, LINES, MANIFEST, REPORT, _line, _sha256
 
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 REPORT_PAGE = b"<!DOCTYPE html><title>Report</title><p>Nothing.</p>"

@@ -14,14 +14,15 @@ from prefect.states import Failed
 
 from algorithms.errors import SpecError, StorageError
 from expectations.request.named import SPECS
-from flows import notify as notify_module
+from flows import outbox as outbox_module
 from flows.audit import audit
 from flows.cli import main
-from flows.notify import NOTIFICATION_BLOCK, tell
+from flows.notify import DESK, NOTIFICATION_BLOCK, tell
 from flows.operation.installation import OUTBOX
 from flows.review import check_answerable
 from tasks.store.register import Register
 from tests.conftest import Request
+from tests.mail import Letters, mail_server
 from tests.publishing import events, folder_of, run_release
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
@@ -166,8 +167,8 @@ def test_a_notification_block_is_sent_each_bad_end_once(
     run = FlowRun(flow_id=uuid4(), name="small-2026-Q3")
     state = Failed(name="Blocked", message="IL is too large")
     monkeypatch.setenv(NOTIFICATION_BLOCK, "custom-webhook/missing")
-    monkeypatch.setattr(notify_module, "PAUSES", (0.0, 0.0))
-    with pytest.raises(StorageError, match="must accept notifications; it failed 2 times"):
+    monkeypatch.setattr(outbox_module, "PAUSES", (0.0, 0.0))
+    with pytest.raises(StorageError, match=r"tried 2 times.*must accept notifications"):
         tell(run, state)
     # what could not be sent is not lost
     (unsent,) = outbox.iterdir()
@@ -177,3 +178,53 @@ def test_a_notification_block_is_sent_each_bad_end_once(
     assert [tell(run, state), tell(run, state)] == [True, False]
     assert [path.name for path in outbox.iterdir()] == [f"{run.id}.json"]
     assert heard == [{"subject": "small-2026-Q3", "body": "Blocked: IL is too large"}]
+
+
+def test_a_candidate_that_begins_to_wait_is_told_of_once(
+    request_of: Request,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outbox = tmp_path_factory.mktemp("outbox")
+    monkeypatch.setenv(OUTBOX, str(outbox))
+    letters = Letters()
+    with mail_server(letters):
+        for name, value in letters.settings(MAIL_TO="bea@example.org").items():
+            monkeypatch.setenv(name, value)
+        spec = request_of.write(gate=REVIEWED)
+        sealed = run_release(spec, started_by="Ana", candidate=True)
+        monkeypatch.setenv(DESK, "http://127.0.0.1:4210/")
+        rejected = run_release(spec, started_by="Ana")
+    assert (sealed.name, rejected.name) == ("Sealed", "Rejected")
+    first, second, end = (letter for _, letter in letters.received)
+    assert first["Subject"] == second["Subject"] == "Waits for a reviewer: small-2026-Q3"
+    assert end["Subject"] == "Rejected: small-2026-Q3"
+    lines = first.get_content().splitlines()
+    assert {"dataset: small", "period: 2026-Q3", "candidate: 000001-small-2026-Q3"} <= {*lines}
+    assert "decide: `microrelease approve 000001-small-2026-Q3`" in lines
+    lines = second.get_content().splitlines()
+    assert "candidate: 000002-small-2026-Q3" in lines
+    assert "decide: http://127.0.0.1:4210/review" in lines
+    assert len(list(outbox.iterdir())) == 3
+
+
+def test_a_candidate_waits_even_if_nobody_can_be_told(
+    request_of: Request,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outbox = tmp_path_factory.mktemp("outbox")
+    monkeypatch.setenv(OUTBOX, str(outbox))
+    monkeypatch.setenv("MICRORELEASE_SMTP_HOST", "127.0.0.1")
+    monkeypatch.setattr(outbox_module, "PAUSES", (0.0,))
+    state = run_release(request_of.write(gate=REVIEWED), started_by="Ana")
+    assert state.message == "rejected by nobody: no answer within 0.001 hours"
+    assert [path.suffix for path in outbox.iterdir()] == [".unsent", ".unsent"]
+    # the nightly audit tries again
+    letters = Letters()
+    with mail_server(letters):
+        for name, value in letters.settings(MAIL_TO="bea@example.org").items():
+            monkeypatch.setenv(name, value)
+        audit([request_of.register], return_state=True)
+    assert len(letters.received) == 2
+    assert [path.suffix for path in outbox.iterdir()] == [".json", ".json"]
