@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -94,16 +93,10 @@ class Users:
         StorageError
             If the file cannot be read or written, or is faulty.
         """
-        draft = f".{self.path.name}.part"
         with opened(self.path.parent, WHAT, PRIVATE) as folder, folder.locked():
             accounts = dict(self.accounts())
             yield accounts
-            if folder.has(draft):
-                folder.remove(draft)
-            folder.write(draft, text(accounts).encode())
-            with folder.in_words():
-                handle = folder.handle
-                os.replace(draft, self.path.name, src_dir_fd=handle, dst_dir_fd=handle)
+            folder.replace(self.path.name, text(accounts).encode())
             folder.flush()
 
 

@@ -5,6 +5,7 @@ import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -25,7 +26,7 @@ from tasks.store.audit import audit
 from tasks.store.history import history, latest
 from tasks.store.register import Register
 from tests.conftest import Request
-from tests.publishing import candidate, events, folder_of
+from tests.publishing import candidate, events, folder_of, rewrite
 
 ARCHIVES = sorted(Path(__file__).parent.glob("format-*.tar.gz"))
 DECISIONS = [
@@ -119,16 +120,16 @@ def test_a_candidate_of_a_format_is_still_approved(
 
 
 def test_a_release_of_format_2_without_other_columns_is_unchanged(published: Request) -> None:
-    path = folder_of(published) / "datapackage.json"
-    package = json.loads(path.read_bytes())
-    for resource in package["resources"]:
-        for column in resource["schema"]["fields"]:
-            column.pop("microrelease:kind", None)
-    told = package["microrelease"]
-    for later in ("small_strata", "k_counts", "figures"):
-        del told[later]
-    told |= {"format": 2, "integers": ["staff"], "decimals": {"sales": 1}}
-    path.write_text(json.dumps(package), encoding="utf-8")
+    def describe_as_before(package: dict[str, Any]) -> None:
+        for resource in package["resources"]:
+            for column in resource["schema"]["fields"]:
+                column.pop("microrelease:kind", None)
+        told = package["microrelease"]
+        for later in ("small_strata", "k_counts", "figures"):
+            del told[later]
+        told |= {"format": 2, "integers": ["staff"], "decimals": {"sales": 1}}
+
+    rewrite(folder_of(published), describe_as_before)
     assert verify(folder_of(published)).claims.format == 2
     assert publish.fn(*candidate(published)).unchanged
 
@@ -159,10 +160,10 @@ def test_a_page_that_is_worded_otherwise_makes_no_other_release(
 
 
 def test_a_measure_that_nobody_knows_is_a_fault(published: Request) -> None:
-    path = folder_of(published) / "datapackage.json"
-    package = json.loads(path.read_bytes())
-    package["microrelease"]["measures"]["invented"] = 1.0
-    path.write_text(json.dumps(package), encoding="utf-8")
+    def invent(package: dict[str, Any]) -> None:
+        package["microrelease"]["measures"]["invented"] = 1.0
+
+    rewrite(folder_of(published), invent)
     with pytest.raises(IntegrityError, match="no measure that this version knows"):
         recompute(verify(folder_of(published)))
 
