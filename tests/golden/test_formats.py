@@ -18,17 +18,22 @@ from expectations.manifest import Manifest, Record, ReleaseFacts
 from expectations.published import claims as packages
 from expectations.published.files import checksums
 from expectations.published.recomputed import recompute
+from expectations.published.statement import check_trusted
 from expectations.published.verifier import verify
 from expectations.review import Decision
+from expectations.signatures import Trust
 from tasks.publish import decide, publish, seal
 from tasks.store import register as registers
 from tasks.store.audit import audit
 from tasks.store.history import history, latest
+from tasks.store.home import HOME
 from tasks.store.register import Register
+from tasks.store.signing import installation_key
 from tests.conftest import Request
 from tests.publishing import candidate, events, folder_of, rewrite
 
 ARCHIVES = sorted(Path(__file__).parent.glob("format-*.tar.gz"))
+SIGNED = [archive for archive in ARCHIVES if "signed" in archive.name]
 DECISIONS = [
     "published", "unchanged", "blocked", "failed", "sealed", "published", "sealed", "rejected",
     "published", "sealed",
@@ -36,10 +41,10 @@ DECISIONS = [
 
 
 def number_of(archive: Path) -> int:
-    return int(archive.name.split(".")[0].removeprefix("format-"))
+    return int(archive.name.split(".")[0].split("-")[1])
 
 
-@pytest.fixture(scope="module", params=ARCHIVES, ids=number_of)
+@pytest.fixture(scope="module", params=ARCHIVES, ids=lambda archive: archive.name)
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept") / f"format-{number_of(request.param)}"
     with tarfile.open(request.param) as archive:
@@ -47,9 +52,18 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return folder
 
 
+@pytest.fixture(autouse=True)
+def _home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go on with the key that signed a register, if it is signed."""
+    if "kept" in request.fixturenames:
+        home = request.getfixturevalue("kept") / "home"
+        if home.exists():
+            monkeypatch.setenv(HOME, str(home))
+
+
 def test_there_is_a_register_of_every_format_that_was_written() -> None:
     latest = max(manifests.FORMAT, packages.FORMAT)
-    assert [number_of(archive) for archive in ARCHIVES] == list(range(1, latest + 1))
+    assert sorted({*map(number_of, ARCHIVES)}) == list(range(1, latest + 1))
 
 
 def test_every_release_of_a_format_is_still_verified_by_an_audit(kept: Path) -> None:
@@ -57,6 +71,15 @@ def test_every_release_of_a_format_is_still_verified_by_an_audit(kept: Path) -> 
     assert found.faults == found.incomplete == found.strangers == []
     assert len(found.verified) == 3
     assert len(found.waiting) == 1
+
+
+@pytest.mark.parametrize("kept", SIGNED, indirect=True)
+def test_whatever_was_signed_is_still_known_by_its_key(kept: Path) -> None:
+    trust = Trust.of_keys(installation_key().history)
+    found = audit(kept / "register", kept / "public", trust=trust)
+    assert (found.faults, found.unknown) == ([], [])
+    for folder in (kept / "public" / "small").iterdir():
+        check_trusted(verify(folder).statement, trust, str(folder))
 
 
 def test_figures_of_a_format_are_still_recomputed(kept: Path) -> None:

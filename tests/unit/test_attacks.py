@@ -90,7 +90,11 @@ def replace_by_folder(folder: Path) -> None:
 @pytest.mark.parametrize("swap", [forge, replace_by_folder, replace_by_link])
 @pytest.mark.parametrize(
     ("target", "name"),
-    [(public_folder, "verify_content"), (publishing._Desk, "keep"), (publishing._Desk, "append")],
+    [
+        (public_folder, "verify_content"),
+        (publishing._Recording, "keep"),
+        (publishing._Recording, "append"),
+    ],
     ids=["verified", "reported", "announced"],
 )
 def test_files_that_are_swapped_after_they_were_verified_do_not_stay_public(

@@ -281,7 +281,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
     (
         "all lines removed",
         lambda r: (r.register / "register.jsonl").unlink(),
-        "its lines were removed",
+        "lines were removed at the end",
     ),
 ]
 
