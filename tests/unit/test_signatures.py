@@ -353,6 +353,8 @@ def test_a_figure_of_the_gate_that_its_evaluation_contradicts_is_found(signed: R
         {"measure": "dld", "value": 10.0, "limit": 5.0, "floor": False, "passed": True},
         {"measure": "k", "value": 2.0, "limit": 3.0, "floor": True, "passed": False},
     ]
+    content["decision"] = "blocked"
+    content["spec"]["gate"]["ceilings"]["one_value"] = 50.0
     path.write_text(json.dumps(content))
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -362,6 +364,8 @@ def test_a_figure_of_the_gate_that_its_evaluation_contradicts_is_found(signed: R
 
     relink(signed, point, Ed25519PrivateKey.generate())
     faults = "; ".join(audit(signed.register).faults)
+    assert "it is published, but the decision was 'blocked'" in faults
+    assert "the spec limits one_value to 50, but the gate did not judge it" in faults
     assert "contradicts itself: the gate judged il = 0.5, but" in faults
     assert "dld was judged against 5, but the spec asks for 100" in faults
     assert "dld = 10 passed the gate against a limit of 5" in faults
