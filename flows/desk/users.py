@@ -14,13 +14,13 @@ from algorithms.errors import ReleaseError, StorageError
 from flows.desk.keys import public_key
 from flows.desk.user import ROLES, User
 from tasks.store.disk import PRIVATE, opened
+from tasks.store.home import WHAT
 
 FORMAT = 1
 MOST_BYTES = 4 * 1024 * 1024
 LOGIN = re.compile(r"[a-z0-9](?:[a-z0-9._@-]{0,62}[a-z0-9])?")
 """What a login looks like; upper and lower case are not told apart."""
 MOST_NAME = 100
-WHAT = "the home of the installation"
 
 
 @dataclass(frozen=True)

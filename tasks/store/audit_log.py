@@ -14,14 +14,13 @@ from expectations.published.verifier import Watch
 from expectations.signatures import Trust
 from tasks.store.audit import Audit, audit
 from tasks.store.disk import PRIVATE, opened
-from tasks.store.home import default_home
+from tasks.store.home import WHAT, default_home
 from tasks.store.register import Register, now
 from tasks.store.signing import installation_key
 
 FILE = "audits.jsonl"
 KEPT = 50
 """The most audits of a register that are kept."""
-WHAT = "the home of the installation"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 
 from algorithms.errors import IntegrityError, RefusedError, SpecError
 from expectations.published.files import checksums_of, open_folder
@@ -450,7 +455,6 @@ def test_a_damaged_key_is_reported_in_words(home: Path, damage: str) -> None:
         (folder / "installation.pem").unlink()
     elif damage == "kind":
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import NoEncryption, PrivateFormat
 
         other = X25519PrivateKey.generate()
         pem = other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -556,3 +560,7 @@ def test_a_reviewer_draws_a_key_of_their_own(
     assert main(["key", "new"]) == 10
     with pytest.raises(SpecError, match="microrelease key new"):
         signing.personal_key(tmp_path / "bea.pub.pem")
+    key = signing.personal_key(path)
+    written = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    (tmp_path / "id_ed25519").write_bytes(written)
+    assert public_part(signing.personal_key(tmp_path / "id_ed25519")) == public_part(key)
