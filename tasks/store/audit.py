@@ -266,9 +266,14 @@ def _check_release(
 def _altered(manifest: Manifest, verified: Verification) -> list[str]:
     """Compare the files with those that were announced."""
     assert manifest.public is not None
-    promised = manifest.public.checksums
-    names = [name for name, sha256 in verified.checksums.items() if promised.get(name) != sha256]
-    return [f"altered {', '.join(names)}"] if names else []
+    promised, present = manifest.public.checksums, verified.checksums
+    altered = [name for name, sha256 in present.items() if promised.get(name) != sha256]
+    removed = [name for name in promised if name not in present]
+    return [
+        f"{what} {', '.join(names)}"
+        for what, names in (("altered", altered), ("removed", removed))
+        if names
+    ]
 
 
 def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:

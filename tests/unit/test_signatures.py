@@ -157,6 +157,13 @@ def test_rewritten_figures_are_found_however_they_are_signed(signed: Request) ->
     assert main(["verify", str(folder), "--key", str(ours())]) == 13
 
 
+def test_a_statement_that_somebody_removed_is_found_without_a_key(signed: Request) -> None:
+    (folder_of(signed) / "statement.json").unlink()
+    for trust in (None, ours()):
+        [fault] = audit(signed.register, trust=trust).faults
+        assert "is not what was published: removed statement.json" in fault
+
+
 def relink(
     request_of: Request,
     change: Callable[[dict[str, Any]], Any],
