@@ -287,7 +287,7 @@ def _altered(manifest: Manifest, verified: Verification, *, is_last: bool) -> li
     names = sorted(
         name for name in promised.keys() | found.keys() if promised.get(name) != found.get(name)
     )
-    return [f"altered {', '.join(names)}"] if names else []
+    return [f"altered or removed {', '.join(names)}"] if names else []
 
 
 def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:

@@ -294,8 +294,9 @@ def test_of_many_audits_the_last_ones_and_the_last_intact_one_are_kept(signed: R
 
 def test_a_signature_that_was_removed_from_a_release_is_found(signed: Request) -> None:
     (folder_of(signed) / "statement.json").unlink()
-    [fault] = audit(signed.register).faults
-    assert "altered statement.json" in fault
+    for trust in (None, ours()):
+        [fault] = audit(signed.register, trust=trust).faults
+        assert "altered or removed statement.json" in fault
 
 
 def test_a_release_that_was_lost_is_signed_again_with_the_key_of_today(signed: Request) -> None:
@@ -304,7 +305,7 @@ def test_a_release_that_was_lost_is_signed_again_with_the_key_of_today(signed: R
     assert not publish.fn(*candidate(signed)).unchanged
     assert audit(signed.register, trust=ours()).faults == []
     (folder_of(signed) / "statement.json").unlink()
-    assert "altered statement.json" in audit(signed.register).faults[0]
+    assert "altered or removed statement.json" in audit(signed.register).faults[0]
 
 
 def test_an_altered_head_is_found(signed: Request) -> None:
@@ -375,6 +376,38 @@ def test_a_figure_of_the_gate_that_its_evaluation_contradicts_is_found(signed: R
     assert "dld was judged against 5, but the spec asks for 100" in faults
     assert "dld = 10 passed the gate against a limit of 5" in faults
     assert "k did not pass the gate, but the release is published" in faults
+
+
+def test_a_release_and_a_register_that_were_forged_together_are_found_with_the_key(
+    signed: Request,
+) -> None:
+    """Gate, evaluation, public figures, checksums and chain all say the same."""
+    rewrite_figure(signed)
+    folder = folder_of(signed)
+    sign_again(folder)
+    path = signed.register / "attempts" / "000001-small-2026-Q3" / "manifest.json"
+    content = json.loads(path.read_bytes())
+    content["evaluation"] = {
+        "measures": {"il": 0.01, "dld": 0.01}, "records": 7, "groups": 2, "sizes": {"3": 1, "4": 1},
+    }  # fmt: skip
+    content["public"]["checksums"] = checksums_of(open_folder(folder))
+    path.write_text(json.dumps(content))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def point(line: dict[str, Any]) -> None:
+        if line["attempt"] == "000001-small-2026-Q3":
+            line["manifest_sha256"] = sha256
+
+    relink(signed, point, Ed25519PrivateKey.generate())
+    assert audit(signed.register).faults == [], "nobody can tell without a key"
+    assert "written again by someone else" in audit(signed.register, trust=ours()).faults[0]
+
+
+def test_a_release_that_someone_adds_to_a_dataset_is_found(signed: Request) -> None:
+    shutil.copytree(folder_of(signed), signed.public / "small" / "2027-Q1")
+    for trust in (None, ours()):
+        [fault] = audit(signed.register, trust=trust).faults
+        assert "is in the public folder but not in the register" in fault
 
 
 # keys change
