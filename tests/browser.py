@@ -3,16 +3,15 @@
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from playwright.async_api import Locator, Page, async_playwright
-from playwright.async_api import TimeoutError as Timeout
+from playwright.async_api import Error, Locator, Page, async_playwright
 
 from tests.tools import PATIENCE, find
 
@@ -45,11 +44,12 @@ class Browser:
         self._portal, self._page = portal, page
         self.requests: list[str] = []
         """Addresses that were asked for, by pages and by scripts in them."""
-        self._complaints: list[str] = []
+        self.complaints: list[str] = []
+        """What the console said."""
         events: dict[str, Callable[[Any], None]] = {
             "request": lambda request: self.requests.append(request.url),
-            "console": lambda message: self._complaints.append(message.text),
-            "pageerror": lambda error: self._complaints.append(str(error)),
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
         }
         for event, callback in events.items():
             portal.call(page.on, event, callback)
@@ -62,17 +62,39 @@ class Browser:
         self, page: Path, *, width: int = 1100, height: int = 900, scheme: str = "light"
     ) -> Seen:
         """Load a page from disk into a window of so many pixels, light or dark."""
-        self._do(self._page.emulate_media, color_scheme=scheme)
+        self.show(scheme=scheme)
         self.requests.clear()
-        self._complaints.clear()
+        self.complaints.clear()
         self.visit(page.absolute().as_uri(), width=width, height=height)
-        overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        return Seen(self.text, [*self.requests], [*self._complaints], self.evaluate(overflow))
+        return Seen(self.text, [*self.requests], [*self.complaints], self.overflow)
 
     def visit(self, url: str, *, width: int = 1400, height: int = 1000) -> None:
         """Load a page from a server; requests are kept from visit to visit."""
-        self._do(self._page.set_viewport_size, {"width": width, "height": height})
+        self.show(width=width, height=height)
         self._do(self._page.goto, url)
+
+    def show(self, *, width: int = 0, height: int = 1000, scheme: str = "") -> None:
+        """Show the page in a window of so many pixels, light or dark."""
+        if width:
+            self._do(self._page.set_viewport_size, {"width": width, "height": height})
+        if scheme:
+            self._do(self._page.emulate_media, color_scheme=scheme)
+
+    def back(self) -> None:
+        """Go back to the page before, which may have been kept as it was."""
+        # a page that was kept is not loaded again
+        self._do(self._page.go_back, wait_until="commit")
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return self._page.url
+
+    @property
+    def overflow(self) -> int:
+        """Pixels by which the page is wider than its window."""
+        root = "document.documentElement"
+        return int(self.evaluate(f"{root}.scrollWidth - {root}.clientWidth"))
 
     def evaluate(self, expression: str) -> Any:
         """Evaluate JavaScript in the page."""
@@ -83,12 +105,27 @@ class Browser:
         """The text that the page shows."""
         return self._do(self._page.inner_text, "body")
 
+    def frame_text(self, title: str) -> str:
+        """Scroll to a frame, and read the text that it shows once it is loaded."""
+        element = self._page.locator(f"iframe[title={json.dumps(title)}]")
+        self._do(element.scroll_into_view_if_needed)
+        return self._do(element.content_frame.locator("main").inner_text)
+
     def wait(self, condition: str, what: str) -> None:
         """Wait until a JavaScript expression is true."""
+        end = time.monotonic() + PATIENCE
+        # asked again from here: the policy of a page may forbid a script to ask itself
+        while not self._holds(condition):
+            if time.monotonic() > end:
+                raise AssertionError(f"{what} did not appear:\n{self.text}")
+            time.sleep(0.1)
+
+    def _holds(self, condition: str) -> bool:
         try:
-            self._do(self._page.wait_for_function, condition, polling=200)
-        except Timeout as error:
-            raise AssertionError(f"{what} did not appear:\n{self.text}") from error
+            return bool(self.evaluate(condition))
+        except Error:
+            # another page takes its place
+            return False
 
     def wait_for(self, text: str) -> None:
         """Wait until a page shows a text."""
@@ -112,6 +149,14 @@ class Browser:
             if self._do(field.input_value) == text:
                 return
         raise AssertionError(f"the field {label!r} did not keep its text")
+
+    def press(self, key: str) -> None:
+        """Press a key, wherever the focus is."""
+        self._do(self._page.keyboard.press, key)
+
+    def write(self, label: str, text: str) -> None:
+        """Type into the field that a label belongs to, in place of its content."""
+        self._do(self._page.get_by_label(label, exact=True).fill, text)
 
     def choose(self, label: str, option: str) -> None:
         """Choose from the list that follows a label, as Prefect draws lists."""
@@ -140,13 +185,40 @@ class Browser:
 @contextmanager
 def browser(*flags: str) -> Iterator[Browser]:
     """Start Chromium with an empty profile."""
+    with browsers(*flags) as new, new() as window:
+        yield window
+
+
+@contextmanager
+def browsers(
+    *flags: str, without: Sequence[str] = ()
+) -> Iterator[Callable[[], AbstractContextManager[Browser]]]:
+    """Start Chromium, and open a window whenever asked to, each with an empty profile.
+
+    Parameters
+    ----------
+    *flags : str
+        Further flags of Chromium.
+    without : sequence of str
+        Flags that Playwright must not set.
+    """
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(async_playwright()) as playwright,
     ):
         launch = partial(playwright.chromium.launch, executable_path=find("Chromium"))
-        chromium = portal.call(partial(launch, args=[*FLAGS, *flags]))
+        arguments = [*FLAGS, *flags]
+        chromium = portal.call(partial(launch, args=arguments, ignore_default_args=list(without)))
+
+        @contextmanager
+        def new() -> Iterator[Browser]:
+            context = portal.call(chromium.new_context)
+            try:
+                yield Browser(portal, portal.call(context.new_page))
+            finally:
+                portal.call(context.close)
+
         try:
-            yield Browser(portal, portal.call(chromium.new_page))
+            yield new
         finally:
             portal.call(chromium.close)

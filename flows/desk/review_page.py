@@ -85,7 +85,7 @@ def queue(request: Request, user: Reader) -> Response:
 def candidate(request: Request, user: Reader, asked: Asked) -> Response:
     """Show a candidate, and the form to decide on it."""
     if not asked.attempt.waits:
-        return RedirectResponse(asked.attempt.address, status_code=303)
+        return RedirectResponse(_outcome(asked.attempt).address, status_code=303)
     return _shown(request, user, Waiting(asked.library.archive, asked.attempt))
 
 
@@ -148,6 +148,7 @@ def _shown(
         status=status,
         waiting=waiting,
         attempt=waiting.attempt,
+        outcome=_outcome(waiting.attempt),
         manifest=manifest,
         judged=judgements(manifest.gate) if manifest is not None else [],
         fault=fault,
@@ -159,6 +160,12 @@ def _shown(
         command=_command(waiting, user),
         most_reason=MOST_REASON,
     )
+
+
+def _outcome(candidate: Attempt) -> Attempt:
+    """Find the attempt that a decision made of a candidate; without one, it is the candidate."""
+    attempts = reversed(candidate.shelf.attempts.values())
+    return next((each for each in attempts if each.last.candidate == candidate.name), candidate)
 
 
 def _command(waiting: Waiting, user: User) -> str:
