@@ -44,13 +44,14 @@ def desk(home: Path | None, host: str, port: int, specs: Path | None, behind_tls
     that it received.
     """
     from expectations.request.named import SPECS
-    from flows.operation.installation import adopt
+    from flows.operation.installation import OUTBOX, adopt
 
     if specs is not None:
         os.environ[SPECS] = str(specs.absolute())
     settings = DeskSettings.from_environment(home, host, port)
     # the key of the installation and its audits are there
     os.environ[HOME] = str(settings.home)
+    os.environ.setdefault(OUTBOX, str(settings.home / "outbox"))
     adopt(settings.home)
     from flows.desk.serve import serve
 
