@@ -7,17 +7,10 @@ from pathlib import Path
 
 from algorithms.errors import ReleaseError, StorageError
 from flows.cli import display
-from flows.cli.command import argument, command, one_of, positive
+from flows.cli.command import HOME_OPTION, argument, command, one_of, positive
 from flows.desk.settings import HOST, PORT, DeskSettings
 from flows.desk.user import ROLES, User
 from tasks.store.home import HOME, default_home
-
-HOME_OPTION = argument(
-    "--home",
-    type=Path,
-    metavar="DIR",
-    help="folder of the installation (default: MICRORELEASE_HOME, or ~/.microrelease)",
-)
 
 
 @command(

@@ -14,7 +14,7 @@ from pathlib import Path
 from algorithms.errors import RefusedError, ReleaseError, SpecError
 from flows.mail import configured_mail
 from flows.operation.defaults import FILE, ROOT
-from flows.operation.installation import POOL, Installation, answers
+from flows.operation.installation import POOL, Installation, add_user_command, answers
 from flows.operation.log import LineCallback, Log
 from flows.operation.processes import end_with_parent
 from tasks.store.disk import try_lock
@@ -141,8 +141,8 @@ def _work(
 def _introduce(installation: Installation, say: Say) -> None:
     """Print how to use an installation that is running."""
     say(f"running: {installation.desk_url} (the desk), {installation.url} (Prefect)")
-    say("  desk users     microrelease users add LOGIN --name NAME --role ROLE")
-    say(f"  password       {installation.password_file}")
+    say(f"  desk users     {add_user_command(installation.home)}")
+    say(f"  Prefect login  {installation.password_file}")
     say(f"  other shells   . {installation.environment_file}")
     say(f"  logs           {installation.logs}")
     say("Ctrl-C stops everything")

@@ -5,10 +5,11 @@ from pathlib import Path
 
 HOME = "MICRORELEASE_HOME"
 """Environment variable with the folder of the installation."""
+USUAL = Path.home() / ".microrelease"
 DESK_URL = "MICRORELEASE_DESK_URL"
 """Environment variable with the address under which people reach the desk."""
 
 
 def default_home() -> Path:
     """Return the folder of the installation, unless an option names another."""
-    return Path(os.environ.get(HOME) or Path.home() / ".microrelease")
+    return Path(os.environ.get(HOME) or USUAL)

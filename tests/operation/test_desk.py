@@ -195,7 +195,7 @@ def test_a_scheduled_run_waits_for_many_leases_and_goes_on_when_the_desk_decides
         "Bea", "desk", "figures are fine",
     )  # fmt: skip
     assert manifest.started_by == "the schedule"
-    assert "Bea (desk), approved" in report
+    assert "Bea, approved in the desk" in report
     assert "a claimed name" not in report
     shown = bea.get(f"/releases/{key_of(data.register)}/{manifest.attempt}").text
     assert "figures are fine" in shown
@@ -268,8 +268,8 @@ def test_with_two_reviewers_a_run_waits_until_the_second_has_decided(place: Site
     manifest, report = data.released()
     assert manifest.review is not None
     assert manifest.review.reviewer == "Bea and Carl"
-    assert "Bea (desk), approved" in report
-    assert "Carl (desk), approved" in report
+    assert "Bea, approved in the desk" in report
+    assert "Carl, approved in the desk" in report
 
 
 def test_a_name_in_the_prefect_ui_is_a_claim_and_counts_where_the_spec_allows_it(
@@ -285,7 +285,7 @@ def test_a_name_in_the_prefect_ui_is_a_claim_and_counts_where_the_spec_allows_it
     assert data.names() == [("Dora", "Prefect UI", True), ("Bea", "desk", True)]
     _, report = data.released()
     assert "Dora (a claimed name, Prefect UI), approved" in report
-    assert "Bea (desk), approved" in report
+    assert "Bea, approved in the desk" in report
 
 
 def test_a_name_in_the_prefect_ui_is_refused_where_the_spec_asks_for_checked_ones(
@@ -334,7 +334,7 @@ def test_an_attempt_that_was_killed_leaves_its_line_and_is_shown_as_killed(place
         assert "running" in bea.get(page).text
         kill(process_of(place, data.run))
         assert data.ended()[0] == "Crashed"
-    assert [line.event for line in Register(data.register).chain().entries] == ["started"]
+    assert [line.event for line in Register(data.register).chain().entries] == ["key", "started"]
     shown = bea.get("/register", params={"dataset": "shot"}).text
     assert lines[-1].attempt in shown
     assert "killed" in shown
