@@ -17,7 +17,7 @@ from flows.operation.defaults import FILE, ROOT
 from flows.operation.installation import POOL, Installation, add_user_command, answers
 from flows.operation.log import LineCallback, Log
 from flows.operation.processes import end_with_parent
-from tasks.store.disk import try_lock
+from tasks.store.disk import make_folder, try_lock
 
 SECONDS_TO_START = 180.0
 SECONDS_TO_STOP = 30.0
@@ -46,13 +46,14 @@ def up(installation: Installation, say: Say, file: Path = FILE) -> None:
         If the server or the worker does not start, or stops and cannot be restarted.
     """
     os.umask(0o077)
-    installation.prepare()
+    make_folder(installation.home, "the home of the installation")
     with try_lock(installation.home / "running", 0.0) as free, _interruptible():
         if not free:
             raise RefusedError(
                 f"an installation can run only once; the one in {str(installation.home)!r} is "
                 "already running: see `microrelease status`"
             )
+        installation.prepare()
         (installation.home / "running").write_text(f"{os.getpid()}\n", encoding="utf-8")
         try:
             configured_mail()
