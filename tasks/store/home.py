@@ -5,9 +5,9 @@ from pathlib import Path
 
 HOME = "MICRORELEASE_HOME"
 """Environment variable with the folder of the installation."""
-USUAL = Path.home() / ".microrelease"
 DESK_URL = "MICRORELEASE_DESK_URL"
 """Environment variable with the address under which people reach the desk."""
+USUAL = Path.home() / ".microrelease"
 
 
 def default_home() -> Path:

@@ -93,7 +93,7 @@ def record_review(register: Register, root: Folder, candidate: str, decision: De
         return
     same = [each for each in before.decisions if plain(each.reviewer) == plain(decision.reviewer)]
     if same and same[0].approved == decision.approved:
-        if before.missing and decision.channel == DESK:
+        if before.missing:
             raise RefusedError(
                 f"each reviewer decides once; {decision.reviewer} has approved {candidate}, which "
                 f"waits for {_others(before.missing)}"

@@ -258,6 +258,9 @@ def test_where_the_spec_allows_it_a_claimed_name_counts_and_is_called_one(
 ) -> None:
     review = sealed(home, request_of, monkeypatch, ONE | {"review": {"reviewers": 2}})
     enter_review(request_of.register, NAME, Decision(True, "Dora", channel=PREFECT_UI))
+    for channel in (PREFECT_UI, COMMAND_LINE):
+        with pytest.raises(RefusedError, match="each reviewer decides once; dora has approved"):
+            enter_review(request_of.register, NAME, Decision(True, "dora", channel=channel))
     bea = review.log_in("bea")
     assert "Dora (a claimed name, Prefect UI)" in bea.get(review.path).text
     assert "Published" in review.decide(bea, "approve").text

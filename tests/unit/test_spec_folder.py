@@ -9,6 +9,7 @@ from expectations.request import spec_folder
 from expectations.request.spec_file import SpecFile
 from expectations.request.spec_folder import read_all
 from tests.conftest import Request
+from tests.yaml_bomb import bomb
 
 
 @pytest.mark.parametrize(
@@ -36,15 +37,6 @@ def test_a_faulty_spec_is_named_and_the_others_are_read(
     assert str(fault).startswith("broken.yaml must be a valid spec; it is not: ")
     assert words in str(fault)
     assert "\n" not in str(fault)
-
-
-def bomb(pattern: str, width: int = 9, depth: int = 9) -> bytes:
-    """Write aliases of aliases, which stand for billions of values."""
-    lines = ["v0: &v0 {a: 1}"]
-    for level in range(depth):
-        parts = ", ".join([f"*v{level}"] * width)
-        lines.append(f"v{level + 1}: &v{level + 1} {pattern % parts}")
-    return "\n".join([*lines, f"release: *v{depth}", f"source: *v{depth}"]).encode()
 
 
 @pytest.mark.parametrize("pattern", ["[%s]", "{<<: [%s]}", "{a: [%s]}"])
