@@ -47,6 +47,25 @@ class PublicKey:
         Ed25519PublicKey.from_public_bytes(raw)
         return cls(raw)
 
+    @classmethod
+    def of_pem(cls, pem: bytes) -> Self:
+        """Read a key from PEM.
+
+        Raises
+        ------
+        SpecError
+            If it is not an Ed25519 key.
+        """
+        try:
+            key = load_pem_public_key(pem)
+        except (ValueError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PublicKey):
+            raise SpecError(
+                "a public key must be of the kind Ed25519; this file holds another kind"
+            )
+        return cls(key.public_bytes_raw())
+
     @property
     def text(self) -> str:
         """The key in base64."""
@@ -132,7 +151,7 @@ class Trust:
         if match := FINGERPRINT.fullmatch(text.strip()):
             return cls(frozenset({f"SHA256:{match[1].lower()}"}))
         try:
-            found = [_of_pem(pem) for pem in PEM.findall(Path(text).read_bytes())]
+            found = [PublicKey.of_pem(pem) for pem in PEM.findall(Path(text).read_bytes())]
         except OSError:
             found = []
         if not found:
@@ -153,13 +172,3 @@ class Trust:
 
     def __str__(self) -> str:
         return " or ".join(sorted(self.fingerprints))
-
-
-def _of_pem(pem: bytes) -> PublicKey:
-    try:
-        key = load_pem_public_key(pem)
-    except (ValueError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, Ed25519PublicKey):
-        raise SpecError("a public key must be of the kind Ed25519; this file holds another kind")
-    return PublicKey(key.public_bytes_raw())

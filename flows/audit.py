@@ -18,9 +18,7 @@ from flows.states import VERIFIED, state_name
 from tasks.reporting.artefacts import harmless, show_audit, show_head, witness_key
 from tasks.stage import guarded, stage
 from tasks.store.audit import Audit
-from tasks.store.audit import audit as audit_register
-from tasks.store.audit_log import keep
-from tasks.store.signature_audit import own_trust
+from tasks.store.audit_log import keep, own_audit
 
 
 @flow(
@@ -75,7 +73,7 @@ def audit(registers: list[Path] | None = None) -> State[None]:
 @stage(name="verify")
 def verify_register(register: Path) -> Audit:
     """Audit one register against the key of this installation and the server's last line."""
-    return audit_register(register, witness=_witness(register), trust=own_trust(register))
+    return own_audit(register, _witness(register))
 
 
 def known_registers() -> tuple[list[Path], list[SpecError]]:

@@ -58,7 +58,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class _Desk:
+class _Recording:
     """An open register, and the name of an attempt in it."""
 
     register: Register
@@ -124,14 +124,14 @@ def publish(
     persons = persons_of(spec, recalled)
     register = Register(spec.publication.register_folder)
     with register.opened() as root, opened_places(spec.publication) as places:
-        desk = _desk(register, root, record, spec.release)
-        prepared = public_files.prepare(publishable, approval, spec, desk.attempt, places)
-        _check_owner(spec, desk, record)
+        recording = _recording(register, root, record, spec.release)
+        prepared = public_files.prepare(publishable, approval, spec, recording.attempt, places)
+        _check_owner(spec, recording, record)
         published = public_folder.same_release(spec.release, prepared, places)
         if published is not None:
-            return _unchanged(published, spec, desk, record, profile)
-        record = desk.remember(record, publishable.masked, spec, persons, prepared)
-        return _appear(prepared, spec, desk, record, profile, places)
+            return _unchanged(published, spec, recording, record, profile)
+        record = recording.remember(record, publishable.masked, spec, persons, prepared)
+        return _appear(prepared, spec, recording, record, profile, places)
 
 
 @stage(name="seal", retries=2)
@@ -153,19 +153,19 @@ def seal(
     register = Register(spec.publication.register_folder)
     with register.opened() as root, opened_places(spec.publication) as places:
         candidates.sweep(register, root)
-        desk = _desk(register, root, record, spec.release)
+        recording = _recording(register, root, record, spec.release)
         prepared = public_files.prepare(
-            publishable, approval, spec, desk.attempt, places, signed=False
+            publishable, approval, spec, recording.attempt, places, signed=False
         )
         published = public_folder.same_release(spec.release, prepared, places)
         if published is not None:
-            _check_owner(spec, desk, record)
-            return _unchanged(published, spec, desk, record, profile)
-        record = desk.remember(record, publishable.masked, spec, persons, prepared)
-        candidates.keep(root, desk.attempt, prepared.files)
-        desk.keep(record, SEALED, profile, public=_located(prepared.verified, spec))
-        desk.append(SEALED)
-        return Candidate(desk.attempt, desk.manifest)
+            _check_owner(spec, recording, record)
+            return _unchanged(published, spec, recording, record, profile)
+        record = recording.remember(record, publishable.masked, spec, persons, prepared)
+        candidates.keep(root, recording.attempt, prepared.files)
+        recording.keep(record, SEALED, profile, public=_located(prepared.verified, spec))
+        recording.append(SEALED)
+        return Candidate(recording.attempt, recording.manifest)
 
 
 @dataclass(frozen=True)
@@ -224,24 +224,26 @@ def _settle(register: Register, root: Folder, candidate: str) -> PublishedFolder
     spec = sealed.sealed_spec
     review = counted.facts(candidate, sealed.started_by)
     record = sealed.record.adding(review=review, decided=now())
-    desk = _desk(register, root, record, spec.release)
+    recording = _recording(register, root, record, spec.release)
     if not review.approved:
         reason = rejection(review)
-        desk.keep(record, REJECTED, None, reason=reason)
-        desk.append(REJECTED)
+        recording.keep(record, REJECTED, None, reason=reason)
+        recording.append(REJECTED)
         candidates.sweep(register, root)
         register.sweep_vault(root)
         raise RejectedError(reason)
     with opened_places(spec.publication) as places:
         files = candidates.unsealed(register, root, candidate)
-        prepared = public_folder.stage_files(files, desk.attempt, places, len(counted.decisions))
-        _check_owner(spec, desk, record)
+        prepared = public_folder.stage_files(
+            files, recording.attempt, places, len(counted.decisions)
+        )
+        _check_owner(spec, recording, record)
         published = public_folder.same_release(spec.release, prepared, places)
         if published is not None:
-            folder = _unchanged(published, spec, desk, record, None)
+            folder = _unchanged(published, spec, recording, record, None)
         else:
             record = _carried(register, spec, record, prepared)
-            folder = _appear(prepared, spec, desk, record, None, places)
+            folder = _appear(prepared, spec, recording, record, None, places)
     candidates.sweep(register, root)
     register.sweep_vault(root)
     return folder
@@ -275,15 +277,17 @@ def record_attempt(
     """Enter the end of an attempt that published nothing into the register."""
     register = Register(spec.publication.register_folder)
     with register.opened() as root:
-        desk = _desk(register, root, record, spec.release)
-        desk.keep(record, decision, profile, reason=reason)
-        desk.append(decision)
-        return desk.manifest
+        recording = _recording(register, root, record, spec.release)
+        recording.keep(record, decision, profile, reason=reason)
+        recording.append(decision)
+        return recording.manifest
 
 
-def _desk(register: Register, root: Folder, record: Record, release: ReleaseSection) -> _Desk:
+def _recording(
+    register: Register, root: Folder, record: Record, release: ReleaseSection
+) -> _Recording:
     attempt = register.open_attempt(record.attempt, release.folder)
-    return _Desk(register, root, attempt)
+    return _Recording(register, root, attempt)
 
 
 def _check_approved(rows: Publishable, approval: Approval, spec: ReleaseSpec) -> None:
@@ -302,50 +306,50 @@ def _check_approved(rows: Publishable, approval: Approval, spec: ReleaseSpec) ->
         )
 
 
-def _check_owner(spec: ReleaseSpec | SealedSpec, desk: _Desk, record: Record) -> None:
+def _check_owner(spec: ReleaseSpec | SealedSpec, recording: _Recording, record: Record) -> None:
     file = record.spec_file.name if record.spec_file else None
-    check_owner(desk.register, spec.release, spec.publication, file)
+    check_owner(recording.register, spec.release, spec.publication, file)
 
 
 def _unchanged(
     published: Verification,
     spec: ReleaseSpec | SealedSpec,
-    desk: _Desk,
+    recording: _Recording,
     record: Record,
     profile: Profile | None,
 ) -> PublishedFolder:
     """Record that the same release is published already, with its own vault file."""
-    desk.keep(record, UNCHANGED, profile, public=_located(published, spec), vault=None)
-    desk.append(UNCHANGED)
+    recording.keep(record, UNCHANGED, profile, public=_located(published, spec), vault=None)
+    recording.append(UNCHANGED)
     target = spec.publication.public_folder / spec.release.folder
-    return PublishedFolder(target, desk.manifest, unchanged=True)
+    return PublishedFolder(target, recording.manifest, unchanged=True)
 
 
 def _appear(
     prepared: Prepared,
     spec: ReleaseSpec | SealedSpec,
-    desk: _Desk,
+    recording: _Recording,
     record: Record,
     profile: Profile | None,
     places: Places,
 ) -> PublishedFolder:
     """Publish prepared files."""
     target = spec.publication.public_folder / spec.release.folder
-    desk.keep(record, APPROVED, profile, public=_located(prepared.verified, spec))
-    desk.append(PUBLISHING)
+    recording.keep(record, APPROVED, profile, public=_located(prepared.verified, spec))
+    recording.append(PUBLISHING)
     try:
         public_folder.reveal(prepared, spec.release, places)
     except IntegrityError:
-        desk.append(ABANDONED)
+        recording.append(ABANDONED)
         raise
     warning = ""
     try:
         public_folder.flush(spec.release, places)
-        desk.append(PUBLISHED)
+        recording.append(PUBLISHED)
     except StorageError as error:
         # the release is public, so this is no failure; the next run adds the line
         warning = f"this could not be recorded in the register ({error}); the next run repairs this"
-    return PublishedFolder(target, desk.manifest, unchanged=False, warning=warning)
+    return PublishedFolder(target, recording.manifest, unchanged=False, warning=warning)
 
 
 def _located(verified: Verification, spec: ReleaseSpec | SealedSpec) -> PublicFacts:

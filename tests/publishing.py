@@ -1,5 +1,7 @@
 """Releases, in whole or up to their publication, for tests of what comes after."""
 
+import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -68,3 +70,12 @@ def publish_all(request_of: Request, **sections: Any) -> Path:
     sealed = seal.fn(masked, approval, spec, record)
     decision = Decision(True, "Bea", "looked at")
     return decide.fn(spec.publication.register_folder, sealed.attempt, decision).folder
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a description, and remove the signature, which only the publisher can renew."""
+    (folder / "statement.json").unlink(missing_ok=True)
+    path = folder / "datapackage.json"
+    package = json.loads(path.read_bytes())
+    change(package)
+    path.write_text(json.dumps(package), encoding="utf-8")

@@ -415,19 +415,21 @@ def status(current: Status, url: str) -> None:
 
 def users(accounts: Mapping[str, Account]) -> None:
     """Print the users of the desk; never a hash of a password."""
-    from flows.desk.keys import fingerprint
+    from flows.desk.keys import own_key
 
     if not accounts:
         say("there are no users: add one with `microrelease users add`")
         return
-    table = Table("login", "name", "roles", "password", "key", box=None, pad_edge=False)
+    table = Table("login", "name", "roles", "password", box=None, pad_edge=False)
+    table.add_column("key", overflow="fold")
     for login, account in sorted(accounts.items()):
         user = account.user
+        key = own_key(user)
         table.add_row(
             escape(login),
             escape(user.name),
             ", ".join(sorted(user.roles)),
             "yes" if account.password else "no",
-            fingerprint(user.key) if user.key else "none",
+            "none" if key is None else key.fingerprint,
         )
     Console(highlight=False).print(table)

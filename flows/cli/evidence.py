@@ -86,7 +86,7 @@ def audit(register: Path, public: Path | None, head: str | None, key: str | None
     from tasks.store.audit import audit as audit_register
 
     with display.working("auditing") as watch:
-        audited = audit_register(register, public, head, watch, _trust(key))
+        audited = audit_register(register, public, [head] if head else (), watch, _trust(key))
     display.audit(audited)
     if audited.faults:
         raise IntegrityError("\n".join(audited.faults))

@@ -28,6 +28,7 @@ from flows.desk.settings import DeskSettings
 from flows.desk.state import Desk
 from flows.desk.users import Users
 from tasks.store.disk import PRIVATE, make_folder
+from tasks.store.home import WHAT
 
 ROUTERS: tuple[APIRouter, ...] = (
     static.router,
@@ -85,7 +86,7 @@ def create_app(settings: DeskSettings) -> FastAPI:
 
 
 def _make_folders(settings: DeskSettings) -> None:
-    make_folder(settings.home, "the home of the installation", PRIVATE.folder)
+    make_folder(settings.home, WHAT, PRIVATE.folder)
     make_folder(settings.log_file.parent, "the folder of logs", PRIVATE.folder)
 
 

@@ -46,9 +46,8 @@ class Auditor:
     def _audit(self, registers: list[Path], started_by: str) -> None:
         # they import pandas and the statistics
         from tasks.stage import reduced
-        from tasks.store.audit import Audit, audit
-        from tasks.store.audit_log import keep
-        from tasks.store.signature_audit import own_trust
+        from tasks.store.audit import Audit
+        from tasks.store.audit_log import keep, own_audit
 
         for number, register in enumerate(registers):
 
@@ -56,7 +55,7 @@ class Auditor:
                 self._done = before + share
 
             try:
-                found = audit(register, watch=watch, trust=own_trust(register))
+                found = own_audit(register, watch=watch)
             except ReleaseError as error:
                 found = Audit(faults=[str(error)])
             except Exception as error:

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
 from algorithms.errors import RefusedError, RejectedError, ReleaseError
 from expectations.manifest import Manifest
 from expectations.review import DESK, WAKE, Decision
-from expectations.signatures import PublicKey
+from flows.desk.keys import own_key
 from flows.desk.user import User
 from tasks.store import candidates
 from tasks.store.register import Register
@@ -51,15 +48,6 @@ def decision_of(user: User, *, approved: bool, reason: str, signature: str) -> D
         key="" if key is None else key.text,
         signature=signature,
     )
-
-
-def own_key(user: User) -> PublicKey | None:
-    """Give the key with which a user must sign decisions; None if the user has none."""
-    if not user.key:
-        return None
-    key = load_pem_public_key(user.key.encode())
-    assert isinstance(key, Ed25519PublicKey)
-    return PublicKey(key.public_bytes_raw())
 
 
 def carry_out(

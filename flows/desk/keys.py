@@ -1,8 +1,5 @@
 """Public keys of reviewers."""
 
-import base64
-import hashlib
-
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
@@ -13,6 +10,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from algorithms.errors import ReleaseError
+from expectations.signatures import PublicKey
+from flows.desk.user import User
 
 
 def public_key(text: str) -> str:
@@ -38,9 +37,6 @@ def public_key(text: str) -> str:
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
-def fingerprint(key: str) -> str:
-    """Return the fingerprint of a public key, as `ssh-keygen -l` shows it."""
-    loaded = load_pem_public_key(key.encode())
-    line = loaded.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    digest = hashlib.sha256(base64.b64decode(line.split()[1])).digest()
-    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+def own_key(user: User) -> PublicKey | None:
+    """Give the key with which a user must sign decisions; None if the user has none."""
+    return PublicKey.of_pem(user.key.encode()) if user.key else None

@@ -11,8 +11,9 @@ from expectations.manifest import Manifest
 from expectations.review import plain
 from flows.desk.access import AUDITOR, REVIEWER, User, allow
 from flows.desk.archive import Archive, Attempt
-from flows.desk.deciding import Carried, carry_out, decision_of, own_key
+from flows.desk.deciding import Carried, carry_out, decision_of
 from flows.desk.forms import form
+from flows.desk.keys import own_key
 from flows.desk.library import library_of
 from flows.desk.measures import judgements
 from flows.desk.releases import Asked

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -15,13 +14,13 @@ from algorithms.errors import ReleaseError, StorageError
 from flows.desk.keys import public_key
 from flows.desk.user import ROLES, User
 from tasks.store.disk import PRIVATE, opened
+from tasks.store.home import WHAT
 
 FORMAT = 1
 MOST_BYTES = 4 * 1024 * 1024
 LOGIN = re.compile(r"[a-z0-9](?:[a-z0-9._@-]{0,62}[a-z0-9])?")
 """What a login looks like; upper and lower case are not told apart."""
 MOST_NAME = 100
-WHAT = "the home of the installation"
 
 
 @dataclass(frozen=True)
@@ -94,16 +93,10 @@ class Users:
         StorageError
             If the file cannot be read or written, or is faulty.
         """
-        draft = f".{self.path.name}.part"
         with opened(self.path.parent, WHAT, PRIVATE) as folder, folder.locked():
             accounts = dict(self.accounts())
             yield accounts
-            if folder.has(draft):
-                folder.remove(draft)
-            folder.write(draft, text(accounts).encode())
-            with folder.in_words():
-                handle = folder.handle
-                os.replace(draft, self.path.name, src_dir_fd=handle, dst_dir_fd=handle)
+            folder.replace(self.path.name, text(accounts).encode())
             folder.flush()
 
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from flows.desk.access import ADMINISTRATOR, User, allow
-from flows.desk.keys import fingerprint
+from flows.desk.keys import own_key
 from flows.desk.rendering import page
 from flows.desk.state import desk_of
 from flows.desk.user import ROLES
@@ -23,8 +23,9 @@ def users(request: Request, _user: Annotated[User, Depends(allow(ADMINISTRATOR))
             "name": account.user.name,
             "roles": [role for role in ROLES if role in account.user.roles],
             "has_password": bool(account.password),
-            "fingerprint": fingerprint(account.user.key) if account.user.key else "",
+            "fingerprint": "" if key is None else key.fingerprint,
         }
         for login, account in sorted(desk_of(request).users.accounts().items())
+        for key in [own_key(account.user)]
     ]
     return page(request, "users.html", rows=rows)

@@ -12,7 +12,7 @@ from expectations import privacy
 from expectations.request.named import SPECS, specs_folder
 from flows.operation.defaults import DESK_PORT, PORT
 from tasks.store.disk import make_folder, try_lock
-from tasks.store.home import DESK_URL, HOME, USUAL
+from tasks.store.home import DESK_URL, HOME, USUAL, WHAT
 
 DATABASE = "MICRORELEASE_DATABASE"
 """Environment variable with the address of a PostgreSQL database; the default is SQLite."""
@@ -78,10 +78,10 @@ class Installation:
 
     def prepare(self) -> None:
         """Create the folders, the password (unless it exists) and the file for shells."""
-        make_folder(self.home, "the home of the installation")
+        make_folder(self.home, WHAT)
         self.home.chmod(0o700)
         for folder in (self.home / "prefect", self.home / "outbox", self.logs, self._pages):
-            make_folder(folder, "the home of the installation")
+            make_folder(folder, WHAT)
         # every page of Prefect's second UI requests its configuration from an external host; a
         # dangling link in its place keeps the server from offering it
         second_ui = self._pages / "v2"

@@ -18,6 +18,7 @@ from flows.operation.installation import POOL, Installation, add_user_command, a
 from flows.operation.log import LineCallback, Log
 from flows.operation.processes import end_with_parent
 from tasks.store.disk import make_folder, try_lock
+from tasks.store.home import WHAT
 
 SECONDS_TO_START = 180.0
 SECONDS_TO_STOP = 30.0
@@ -46,7 +47,7 @@ def up(installation: Installation, say: Say, file: Path = FILE) -> None:
         If the server or the worker does not start, or stops and cannot be restarted.
     """
     os.umask(0o077)
-    make_folder(installation.home, "the home of the installation")
+    make_folder(installation.home, WHAT)
     with try_lock(installation.home / "running", 0.0) as free, _interruptible():
         if not free:
             raise RefusedError(

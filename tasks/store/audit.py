@@ -1,6 +1,6 @@
 """Verifies a register and every release in it again, from the files alone."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +53,7 @@ class Audit:
 def audit(
     folder: Path,
     public: Path | None = None,
-    witness: str | None = None,
+    witnesses: Collection[str] = (),
     watch: Watch | None = None,
     trust: Trust | None = None,
 ) -> Audit:
@@ -65,9 +65,9 @@ def audit(
         The register.
     public : Path, optional
         The public folder, if it has been moved since.
-    witness : str, optional
-        Hash of a line that was once the last one, kept elsewhere. That line must still be there:
-        this reveals lines that were cut off at the end.
+    witnesses : collection of str, optional
+        Hashes of lines that were once the last one, kept elsewhere. These lines must still be
+        there: this reveals lines that were cut off at the end, and older copies of a register.
     watch : callable, optional
         Is told the share of attempts that are checked; by default the listener of this context.
     trust : Trust, optional
@@ -83,14 +83,14 @@ def audit(
     if not register.begun:
         raise IntegrityError(f"{str(folder)!r} is not a register: it has no register.jsonl")
     with register.read_only() as root:
-        return _audit(register, root, public, witness, watch or reporter(), trust)
+        return _audit(register, root, public, witnesses, watch or reporter(), trust)
 
 
 def _audit(
     register: Register,
     root: Folder,
     public: Path | None,
-    witness: str | None,
+    witnesses: Collection[str],
     watch: Watch,
     trust: Trust | None,
 ) -> Audit:
@@ -113,11 +113,12 @@ def _audit(
     if result.faults:
         return result
     result.readable = True
-    if witness not in (None, chain.head, *(entry.previous for entry in chain.entries)):
-        result.faults.append(
-            f"no line of register.jsonl has the hash {witness}, which its last line had before: "
-            "lines were removed at the end, or the whole register was written again"
-        )
+    hashes = {chain.head, *(entry.previous for entry in chain.entries)}
+    result.faults += [
+        f"no line of register.jsonl has the hash {witness}, which its last line had before: "
+        "lines were removed at the end, or the whole register was written again"
+        for witness in sorted({*witnesses} - hashes)
+    ]
     result.faults += register.problems_with_reports(chain)
     _check_unrecorded(register, chain, public, result)
     for entry in chain.unfinished:
@@ -172,6 +173,8 @@ def _check_releases(
 ) -> dict[str, PublicCounts]:
     """Check every public folder, and count the records of releases that have a vault file."""
     known: dict[Path, set[str]] = {}
+    published = [register.manifest(entry.attempt) for entry in chain.published]
+    last = {public_place(each, public): each.attempt for each in published if each.public}
     intact: dict[str, PublicCounts] = {}
     for done, (attempt, entries) in enumerate(chain.attempts.items()):
         watch(done / len(chain.attempts))
@@ -191,7 +194,8 @@ def _check_releases(
         if entries[-1].event in (PUBLISHED, PUBLISHING):
             known[folder.parent].add(folder.name)
         if entries[-1].event == PUBLISHED:
-            verified = _check_release(register, folder, manifest, result, trust)
+            is_last = last[folder] == attempt
+            verified = _check_release(register, folder, manifest, result, trust, is_last=is_last)
             # not the verification: it holds files open
             if verified is not None and manifest.vault is not None:
                 intact[attempt] = public_counts(verified)
@@ -240,8 +244,15 @@ def _foreign(dataset: Path, trust: Trust) -> list[str]:
 
 
 def _check_release(
-    register: Register, folder: Path, manifest: Manifest, result: Audit, trust: Trust | None
+    register: Register,
+    folder: Path,
+    manifest: Manifest,
+    result: Audit,
+    trust: Trust | None,
+    *,
+    is_last: bool,
 ) -> Verification | None:
+    """Check a public folder against one of the attempts that published it."""
     try:
         verified = verify_content(open_published(folder), str(folder))
         recompute(verified)
@@ -252,7 +263,7 @@ def _check_release(
         result.faults.append(str(error))
         return None
     faults = [
-        *_altered(manifest, verified),
+        *_altered(manifest, verified, is_last=is_last),
         *_not_as_judged(manifest, verified),
         *_not_as_sealed(register, manifest),
     ]
@@ -263,12 +274,20 @@ def _check_release(
     return verified
 
 
-def _altered(manifest: Manifest, verified: Verification) -> list[str]:
-    """Compare the files with those that were announced."""
+def _altered(manifest: Manifest, verified: Verification, *, is_last: bool) -> list[str]:
+    """Compare the files with those that were announced.
+
+    A folder that was lost and published again is signed again: with another key, or after another
+    review.
+    """
     assert manifest.public is not None
-    promised = manifest.public.checksums
-    names = [name for name, sha256 in verified.checksums.items() if promised.get(name) != sha256]
-    return [f"altered {', '.join(names)}"] if names else []
+    promised, found = manifest.public.checksums, verified.checksums
+    if not is_last:
+        promised, found = _without_statement(promised), _without_statement(found)
+    names = sorted(
+        name for name in promised.keys() | found.keys() if promised.get(name) != found.get(name)
+    )
+    return [f"altered or removed {', '.join(names)}"] if names else []
 
 
 def _not_as_judged(manifest: Manifest, verified: Verification) -> list[str]:
@@ -295,11 +314,15 @@ def _not_as_sealed(register: Register, manifest: Manifest) -> list[str]:
     if manifest.review is None:
         return []
     sealed = register.manifest(manifest.review.candidate).public
-    if sealed is None or manifest.public is None:
-        same = False
-    else:
-        # it is signed only when it has been approved
-        public = {**manifest.public.checksums}
-        public.pop(STATEMENT, None)
-        same = sealed.checksums == public
-    return [] if same else [f"it is not candidate {manifest.review.candidate}, which was approved"]
+    # it is signed only when it has been approved
+    if (
+        sealed is None
+        or manifest.public is None
+        or sealed.checksums != _without_statement(manifest.public.checksums)
+    ):
+        return [f"it is not candidate {manifest.review.candidate}, which was approved"]
+    return []
+
+
+def _without_statement(checksums: Mapping[str, str]) -> dict[str, str]:
+    return {name: sha256 for name, sha256 in checksums.items() if name != STATEMENT}

@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from algorithms.errors import IntegrityError
 from expectations.signatures import LINE, PublicKey, Trust, problem_with_succession
 from tasks.store import signed_head
 from tasks.store.chain import Chain, Entry
 from tasks.store.disk import Folder
-from tasks.store.register import Register
-from tasks.store.signing import installation_key
 
 MOST_LINES = 5
 """The most lines that one fault lists."""
@@ -37,39 +33,32 @@ class Signatures:
 
 def check_signatures(root: Folder, chain: Chain, trust: Trust | None) -> Signatures:
     """Check every signed line, the succession of keys, and whether a trusted key is among them."""
+    head = signed_head.problem(root, chain)
     signed = any(entry.signature is not None for entry in chain.entries)
     if not signed or not chain.keys:
-        return _unsigned(chain, trust)
+        return _unsigned(chain, trust, head)
     try:
         keys = [PublicKey.of_text(link.key) for link in chain.keys]
     except ValueError:
         return Signatures(faults=("a key in register.jsonl cannot be read",))
-    head = signed_head.problem(root, chain)
     faults = (*_lines(chain), *([head] if head else []), *_succession(chain, keys, trust))
     return Signatures(faults, tuple(_unknown(chain, keys, trust)), keys[-1].fingerprint)
 
 
-def own_trust(folder: Path) -> Trust | None:
-    """Trust the keys of this installation; none if a register is from before signatures."""
-    try:
-        signed = bool(Register(folder).chain().keys)
-    except (IntegrityError, OSError):
-        signed = True
-    return Trust.of_keys(installation_key().history) if signed else None
-
-
-def _unsigned(chain: Chain, trust: Trust | None) -> Signatures:
-    if trust is not None and chain.entries:
-        fault = (
-            f"register.jsonl must be signed with key {trust}; no line is signed: it was written "
-            "again by someone else, or before 0.3"
+def _unsigned(chain: Chain, trust: Trust | None, head: str | None) -> Signatures:
+    faults = () if head is None else (head,)
+    if trust is not None:
+        found = (
+            "no line is signed: it was written again by someone else, or before 0.3"
+            if chain.entries
+            else "it has no line: all were removed, or no run has begun"
         )
-        return Signatures(faults=(fault,))
+        return Signatures((*faults, f"register.jsonl must be signed with key {trust}; {found}"))
     unknown = (
         "no line is signed: whether the whole register was written again, or lines were removed at "
         "its end, cannot be known"
     )
-    return Signatures(unknown=(unknown,) if chain.entries else ())
+    return Signatures(faults, (unknown,) if chain.entries else ())
 
 
 def _lines(chain: Chain) -> Iterator[str]:

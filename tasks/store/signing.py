@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
     load_pem_private_key,
+    load_ssh_private_key,
 )
 from pydantic import TypeAdapter, ValidationError
 
@@ -31,11 +32,13 @@ from expectations.signatures import (
     public_part,
     sign,
 )
-from tasks.store.disk import PRIVATE, Folder, opened
+from tasks.store.disk import PRIVATE, Folder, make_folder, opened
+from tasks.store.home import WHAT as HOME_FOLDER
 from tasks.store.home import default_home
 
 KEYS, SECRET, HISTORY = "keys", "installation.pem", "history.json"
 WHAT = "the folder of keys"
+OPENSSH = b"-----BEGIN OPENSSH PRIVATE KEY-----"
 LINKS = TypeAdapter(tuple[KeyLink, ...])
 
 
@@ -99,6 +102,7 @@ def rotate() -> Signer:
 
 @contextmanager
 def _keys() -> Iterator[Folder]:
+    make_folder(default_home(), HOME_FOLDER, PRIVATE.folder)
     with opened(keys_folder(), WHAT, PRIVATE) as folder, folder.locked():
         yield folder
 
@@ -176,7 +180,7 @@ def new_personal_key(path: Path) -> PublicKey:
 
 
 def personal_key(path: Path) -> Ed25519PrivateKey:
-    """Read a reviewer's own key.
+    """Read a reviewer's own key, as PEM or as OpenSSH writes it.
 
     Raises
     ------
@@ -184,12 +188,14 @@ def personal_key(path: Path) -> Ed25519PrivateKey:
         If the file does not hold one.
     """
     try:
-        key = load_pem_private_key(path.read_bytes(), password=None)
+        content = path.read_bytes()
+        load = load_ssh_private_key if OPENSSH in content else load_pem_private_key
+        key = load(content, password=None)
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise SpecError(
-            f"the key of a reviewer must be a PEM file with an Ed25519 key; {str(path)!r} is not: "
-            "make one with `microrelease key new`"
+            "the key of a reviewer must be a file with an Ed25519 key and without a passphrase; "
+            f"{str(path)!r} is not: make one with `microrelease key new`"
         )
     return key

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from flows.cli import main
-from tasks.store.register import Register
 from tests.conftest import ROWS, Request, faults_in
+from tests.publishing import events
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
 
@@ -129,8 +129,7 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing(
         assert not list(request_of.public.glob("**/*"))
         assert not list(request_of.folder.glob(".*"))
         if request_of.register.exists():
-            events = {entry.event for entry in Register(request_of.register).chain().entries}
-            assert events == {"started", "failed"}
+            assert {*events(request_of)} == {"started", "failed"}
 
 
 def test_a_record_in_a_header_reaches_neither_message_nor_register(

@@ -5,6 +5,7 @@ import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -17,17 +18,22 @@ from expectations.manifest import Manifest, Record, ReleaseFacts
 from expectations.published import claims as packages
 from expectations.published.files import checksums
 from expectations.published.recomputed import recompute
+from expectations.published.statement import check_trusted
 from expectations.published.verifier import verify
 from expectations.review import Decision
+from expectations.signatures import Trust
 from tasks.publish import decide, publish, seal
 from tasks.store import register as registers
 from tasks.store.audit import audit
 from tasks.store.history import history, latest
+from tasks.store.home import HOME
 from tasks.store.register import Register
+from tasks.store.signing import installation_key
 from tests.conftest import Request
-from tests.publishing import candidate, events, folder_of
+from tests.publishing import candidate, events, folder_of, rewrite
 
 ARCHIVES = sorted(Path(__file__).parent.glob("format-*.tar.gz"))
+SIGNED = [archive for archive in ARCHIVES if "signed" in archive.name]
 DECISIONS = [
     "published", "unchanged", "blocked", "failed", "sealed", "published", "sealed", "rejected",
     "published", "sealed",
@@ -35,10 +41,10 @@ DECISIONS = [
 
 
 def number_of(archive: Path) -> int:
-    return int(archive.name.split(".")[0].removeprefix("format-"))
+    return int(archive.name.split(".")[0].split("-")[1])
 
 
-@pytest.fixture(scope="module", params=ARCHIVES, ids=number_of)
+@pytest.fixture(scope="module", params=ARCHIVES, ids=lambda archive: archive.name)
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept") / f"format-{number_of(request.param)}"
     with tarfile.open(request.param) as archive:
@@ -46,9 +52,18 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return folder
 
 
+@pytest.fixture(autouse=True)
+def _home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go on with the key that signed a register, if it is signed."""
+    if "kept" in request.fixturenames:
+        home = request.getfixturevalue("kept") / "home"
+        if home.exists():
+            monkeypatch.setenv(HOME, str(home))
+
+
 def test_there_is_a_register_of_every_format_that_was_written() -> None:
     latest = max(manifests.FORMAT, packages.FORMAT)
-    assert [number_of(archive) for archive in ARCHIVES] == list(range(1, latest + 1))
+    assert sorted({*map(number_of, ARCHIVES)}) == list(range(1, latest + 1))
 
 
 def test_every_release_of_a_format_is_still_verified_by_an_audit(kept: Path) -> None:
@@ -56,6 +71,15 @@ def test_every_release_of_a_format_is_still_verified_by_an_audit(kept: Path) -> 
     assert found.faults == found.incomplete == found.strangers == []
     assert len(found.verified) == 3
     assert len(found.waiting) == 1
+
+
+@pytest.mark.parametrize("kept", SIGNED, indirect=True)
+def test_whatever_was_signed_is_still_known_by_its_key(kept: Path) -> None:
+    trust = Trust.of_keys(installation_key().history)
+    found = audit(kept / "register", kept / "public", trust=trust)
+    assert (found.faults, found.unknown) == ([], [])
+    for folder in (kept / "public" / "small").iterdir():
+        check_trusted(verify(folder).statement, trust, str(folder))
 
 
 def test_figures_of_a_format_are_still_recomputed(kept: Path) -> None:
@@ -119,16 +143,16 @@ def test_a_candidate_of_a_format_is_still_approved(
 
 
 def test_a_release_of_format_2_without_other_columns_is_unchanged(published: Request) -> None:
-    path = folder_of(published) / "datapackage.json"
-    package = json.loads(path.read_bytes())
-    for resource in package["resources"]:
-        for column in resource["schema"]["fields"]:
-            column.pop("microrelease:kind", None)
-    told = package["microrelease"]
-    for later in ("small_strata", "k_counts", "figures"):
-        del told[later]
-    told |= {"format": 2, "integers": ["staff"], "decimals": {"sales": 1}}
-    path.write_text(json.dumps(package), encoding="utf-8")
+    def describe_as_before(package: dict[str, Any]) -> None:
+        for resource in package["resources"]:
+            for column in resource["schema"]["fields"]:
+                column.pop("microrelease:kind", None)
+        told = package["microrelease"]
+        for later in ("small_strata", "k_counts", "figures"):
+            del told[later]
+        told |= {"format": 2, "integers": ["staff"], "decimals": {"sales": 1}}
+
+    rewrite(folder_of(published), describe_as_before)
     assert verify(folder_of(published)).claims.format == 2
     assert publish.fn(*candidate(published)).unchanged
 
@@ -159,10 +183,10 @@ def test_a_page_that_is_worded_otherwise_makes_no_other_release(
 
 
 def test_a_measure_that_nobody_knows_is_a_fault(published: Request) -> None:
-    path = folder_of(published) / "datapackage.json"
-    package = json.loads(path.read_bytes())
-    package["microrelease"]["measures"]["invented"] = 1.0
-    path.write_text(json.dumps(package), encoding="utf-8")
+    def invent(package: dict[str, Any]) -> None:
+        package["microrelease"]["measures"]["invented"] = 1.0
+
+    rewrite(folder_of(published), invent)
     with pytest.raises(IntegrityError, match="no measure that this version knows"):
         recompute(verify(folder_of(published)))
 

@@ -1,9 +1,12 @@
 """Keeps a register with every kind of attempt, and its public folders, in the format of today.
 
-``python -m tests.golden.write FOLDER`` writes them into a folder that must not be there, whose name
-stays in the manifests for ever, and packs them into ``format-N.tar.gz`` beside this file.
+``python -m tests.golden.write FOLDER [WORD]`` writes them into a folder that must not be there,
+whose name stays in the manifests for ever, and packs them beside this file, into
+``format-N.tar.gz`` or ``format-N-WORD.tar.gz``. The key that signs them is packed too: it signs
+nothing else.
 """
 
+import os
 import sys
 import tarfile
 from collections.abc import Iterator
@@ -24,6 +27,7 @@ from tasks.ingest import ingest
 from tasks.profile import profile
 from tasks.publish import begin, decide, publish, record_attempt, seal
 from tasks.store import provenance
+from tasks.store.home import HOME
 from tasks.store.register import now
 from tasks.validate import validate
 from tests.conftest import Request
@@ -46,6 +50,7 @@ LABELS = {
 def write(folder: Path) -> None:
     """Publish, repeat, block, fail, approve, reject, revise and seal."""
     folder.mkdir(parents=True)
+    os.environ[HOME] = str(folder / "home")
     request_of = Request(folder)
     for _ in range(2):
         with attempt(request_of) as ready:
@@ -96,10 +101,10 @@ def attempt(
     running.close()
 
 
-def pack(folder: Path) -> None:
+def pack(folder: Path, *words: str) -> None:
     """Put everything that was written into one archive, which nothing reformats."""
-    number = max(manifest.FORMAT, claims.FORMAT)
-    with tarfile.open(Path(__file__).with_name(f"format-{number}.tar.gz"), "x:gz") as archive:
+    name = "-".join(("format", str(max(manifest.FORMAT, claims.FORMAT)), *words))
+    with tarfile.open(Path(__file__).with_name(f"{name}.tar.gz"), "x:gz") as archive:
         archive.add(folder, arcname=".", filter=_anonymous)
 
 
@@ -111,4 +116,4 @@ def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 if __name__ == "__main__":
     write(Path(sys.argv[1]))
-    pack(Path(sys.argv[1]))
+    pack(Path(sys.argv[1]), *sys.argv[2:])

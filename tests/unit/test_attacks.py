@@ -27,7 +27,7 @@ from expectations.published.verifier import verify
 from expectations.review import Decision
 from tasks import public_files
 from tasks import publish as publishing
-from tasks.publish import begin, decide, publish, record_attempt, seal
+from tasks.publish import begin, decide, enter_review, publish, record_attempt, seal, settle
 from tasks.store import candidates, public_folder
 from tasks.store.audit import audit
 from tasks.store.disk import Folder
@@ -90,7 +90,11 @@ def replace_by_folder(folder: Path) -> None:
 @pytest.mark.parametrize("swap", [forge, replace_by_folder, replace_by_link])
 @pytest.mark.parametrize(
     ("target", "name"),
-    [(public_folder, "verify_content"), (publishing._Desk, "keep"), (publishing._Desk, "append")],
+    [
+        (public_folder, "verify_content"),
+        (publishing._Recording, "keep"),
+        (publishing._Recording, "append"),
+    ],
     ids=["verified", "reported", "announced"],
 )
 def test_files_that_are_swapped_after_they_were_verified_do_not_stay_public(
@@ -152,9 +156,12 @@ def test_a_candidate_that_is_swapped_while_it_is_checked_is_published_as_it_was_
     attempt = sealed(request_of)
     folder = candidates.folder_of(Register(request_of.register), attempt)
     before = checksums(folder)
+    enter_review(request_of.register, attempt, Decision(True, "Bea"))
     after(monkeypatch, candidates, "verify_content", lambda: forge(folder))
-    decide.fn(request_of.register, attempt, Decision(True, "Bea"))
-    assert checksums(folder_of(request_of)) == before
+    settle.fn(request_of.register, attempt)
+    published = checksums(folder_of(request_of))
+    assert published.pop("statement.json")
+    assert published == before
     assert audit(request_of.register).faults == []
 
 

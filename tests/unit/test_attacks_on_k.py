@@ -1,6 +1,5 @@
 """Somebody changes a published folder so that it agrees with itself, and k does not hold."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from tasks import public_files
 from tasks.judge import judge
 from tasks.publish import publish
 from tests.conftest import Request
-from tests.publishing import approved, folder_of, publish_all
+from tests.publishing import approved, folder_of, publish_all, rewrite
 
 ROWS = "id,house,region,town,size,age,weight,illness\n" + "".join(
     f"p{i},h{i // 2},{'north' if i < 8 else 'south'},{'big' if i % 8 < 4 else 'little'},"
@@ -59,14 +58,6 @@ def folder(survey: Request) -> Path:
     return published
 
 
-def describe(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the description of a folder."""
-    path = folder / "datapackage.json"
-    package = json.loads(path.read_bytes())
-    change(package)
-    path.write_text(json.dumps(package), encoding="utf-8")
-
-
 def forge(folder: Path, name: str, cell: object) -> None:
     """Change one cell, write both files anew, and describe them truly."""
     table = pyarrow.parquet.read_table(folder / "data.parquet")
@@ -82,7 +73,7 @@ def forge(folder: Path, name: str, cell: object) -> None:
             resource["bytes"] = (folder / resource["path"]).stat().st_size
             resource["hash"] = f"sha256:{checksums(folder)[resource['path']]}"
 
-    describe(folder, rehash)
+    rewrite(folder, rehash)
 
 
 def set_role(name: str, role: str) -> Callable[[dict[str, Any]], None]:
@@ -115,7 +106,7 @@ def test_a_missing_stratum_counts_as_a_value(folder: Path) -> None:
 
 def test_a_stratum_called_confidential_is_seen_by_its_measures(folder: Path) -> None:
     # strata and keys are counted apart from confidential columns: both measures change
-    describe(folder, set_role("region", "confidential"))
+    rewrite(folder, set_role("region", "confidential"))
     verified = verify(folder)
     assert "region" not in verified.claims.known
     with pytest.raises(IntegrityError, match="does not hold what"):
@@ -128,13 +119,13 @@ def test_a_consistent_lie_about_roles_is_seen_by_whoever_knows_the_checksums(
     # one folder cannot show which columns attackers know: that is what a custodian signs, and the
     # register keeps the checksum of the description that was signed
     signed = checksums(folder)["datapackage.json"]
-    describe(folder, set_role("region", "confidential"))
+    rewrite(folder, set_role("region", "confidential"))
     forge(folder, "region", "south")
 
     def forget(package: dict[str, Any]) -> None:
         package["microrelease"]["measures"] = {}
 
-    describe(folder, forget)
+    rewrite(folder, forget)
     assert recompute(verify(folder)) == {}
     assert checksums(folder)["datapackage.json"] != signed
 
@@ -149,7 +140,7 @@ def claim_format(number: int) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_number_of_an_older_format_alone_fits_no_description(folder: Path, number: int) -> None:
     forge(folder, "region", "south")
-    describe(folder, claim_format(number))
+    rewrite(folder, claim_format(number))
     with pytest.raises(IntegrityError, match="is not a description of a release"):
         verify(folder)
 
@@ -162,12 +153,12 @@ def test_a_whole_description_in_an_older_format_hides_strata_and_shows_its_forma
     # folder sees that smaller promise, and only a signed checksum tells that it was larger
     signed = checksums(folder)["datapackage.json"]
     forge(folder, "region", "south")
-    describe(folder, claim_format(number))
+    rewrite(folder, claim_format(number))
 
     def complete(package: dict[str, Any]) -> None:
         package["microrelease"] |= {"integers": ["size", "age"], "decimals": {}, "measures": {}}
 
-    describe(folder, complete)
+    rewrite(folder, complete)
     claims = verify(folder).claims
     assert (claims.format, claims.known) == (number, ("size", "age"))
     assert checksums(folder)["datapackage.json"] != signed

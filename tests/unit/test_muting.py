@@ -28,7 +28,7 @@ from tasks.publish import publish
 from tasks.round_integers import round_integers
 from tasks.validate import validate
 from tests.conftest import Request
-from tests.unit.test_published import rewrite
+from tests.publishing import rewrite
 from tests.vaults import remembered
 
 MUTED = np.array([True, False, False, False, True, False, False])

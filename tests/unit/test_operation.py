@@ -140,7 +140,9 @@ def test_a_candidate_is_published_to_the_byte(request_of: Request) -> None:
     assert audit(request_of.register).waiting == [held.attempt]
     before = checksums(folder)
     decide.fn(request_of.register, held.attempt, Decision(True, "Bea", "good"))
-    assert checksums(folder_of(request_of)) == before
+    published = checksums(folder_of(request_of))
+    assert published.pop("statement.json")
+    assert published == before
     assert not folder.exists()
     assert events(request_of) == ["sealed", "publishing", "published"]
     found = audit(request_of.register)
@@ -197,18 +199,21 @@ def test_a_candidate_whose_period_was_published_meanwhile_is_refused(request_of:
 
 
 def test_a_line_cut_off_at_the_end_is_found_by_a_witness(published: Request) -> None:
+    earlier = (published.register / "register.head").read_bytes()
     held = sealed_again(published)
     register = Register(published.register)
     head = register.chain().head
-    assert audit(published.register, witness=head).faults == []
+    assert audit(published.register, witnesses=[head]).faults == []
     lines = register.lines.read_bytes().splitlines(keepends=True)
     register.lines.write_bytes(b"".join(lines[:-1]))
     folder = register.attempts / held.attempt
     for path in folder.iterdir():
         path.unlink()
     folder.rmdir()
+    # with the head of that time, the register is an older copy of itself
+    (published.register / "register.head").write_bytes(earlier)
     assert audit(published.register).faults == []
-    (fault,) = audit(published.register, witness=head).faults
+    (fault,) = audit(published.register, witnesses=[head]).faults
     assert "lines were removed at the end" in fault
 
 

@@ -1,7 +1,5 @@
 """The verifier, on folders that are consistent in themselves and yet wrong."""
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +16,7 @@ from expectations.published.recomputed import recompute
 from expectations.published.verifier import verify
 from flows.cli import main
 from tests.conftest import Request
-from tests.publishing import folder_of
-
-
-def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    path = folder / "datapackage.json"
-    package = json.loads(path.read_bytes())
-    change(package)
-    path.write_text(json.dumps(package), encoding="utf-8")
+from tests.publishing import folder_of, rewrite
 
 
 def reseal(folder: Path, table: pa.Table, csv: bytes | None = None) -> None:
@@ -159,10 +150,10 @@ def test_figures_that_need_no_original_are_computed_anew(published: Request) -> 
 
 
 def test_a_figure_that_was_changed_is_noticed(published: Request) -> None:
-    path = folder_of(published) / "datapackage.json"
-    package = json.loads(path.read_text(encoding="utf-8"))
-    package["microrelease"]["measures"]["l_distinct"] += 1.0
-    path.write_text(json.dumps(package), encoding="utf-8")
+    def add(package: dict[str, Any]) -> None:
+        package["microrelease"]["measures"]["l_distinct"] += 1.0
+
+    rewrite(folder_of(published), add)
     with pytest.raises(IntegrityError, match=r"l_distinct must be \d\.0; it is \d\.0"):
         recompute(verify(folder_of(published)))
 

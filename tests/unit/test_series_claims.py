@@ -12,8 +12,7 @@ from expectations.published.verifier import verify
 from tasks.reporting.across import across, muted, revised
 from tasks.reporting.methodology import methodology, readme
 from tests.conftest import Request
-from tests.publishing import folder_of
-from tests.unit.test_published import rewrite
+from tests.publishing import folder_of, rewrite
 from tests.unit.test_report import checked, read_facts
 from tests.vaults import made
 

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 
 from algorithms.errors import IntegrityError, RefusedError, SpecError
 from expectations.published.files import checksums_of, open_folder
@@ -30,7 +35,8 @@ from expectations.signatures import (
 from flows.cli import main
 from tasks.publish import publish
 from tasks.store import signing
-from tasks.store.audit import audit
+from tasks.store.audit import Audit, audit
+from tasks.store.audit_log import KEPT, keep, last_audits, own_audit
 from tasks.store.chain import NO_LINE, Entry
 from tasks.store.register import Register
 from tasks.store.signing import installation_key, rotate
@@ -236,9 +242,70 @@ def test_a_removed_tail_is_found_with_its_attempts_and_folders_gone(signed: Requ
     (signed.register / "register.head").unlink()
     [fault] = audit(signed.register, trust=ours()).faults
     assert "register.head is missing" in fault
-    lines.unlink()
-    shutil.rmtree(signed.register / "attempts")
-    shutil.rmtree(signed.public)
+
+
+def test_a_register_that_was_emptied_is_found(signed: Request) -> None:
+    (signed.register / "register.jsonl").write_bytes(b"")
+    for folder in (signed.register / "attempts", signed.public):
+        shutil.rmtree(folder)
+    assert "lines were removed at the end" in audit(signed.register).faults[0]
+    (signed.register / "register.head").unlink()
+    assert audit(signed.register).faults == [], "nobody can tell without a key"
+    [fault] = audit(signed.register, trust=ours()).faults
+    assert "it has no line: all were removed, or no run has begun" in fault
+
+
+def test_an_older_copy_of_everything_is_found_by_what_an_audit_saw(
+    signed: Request, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    for folder in (signed.register, signed.public):
+        shutil.copytree(folder, copy / folder.name)
+    publish.fn(*candidate(signed, release={"period": "2027-Q1"}))
+    keep(signed.register, own_audit(signed.register), "Ana")
+    for folder in (signed.register, signed.public):
+        shutil.rmtree(folder)
+        shutil.copytree(copy / folder.name, folder)
+    assert audit(signed.register, trust=ours()).faults == [], "it was like this once"
+    for _ in range(2):
+        # a fault does not become the truth because somebody saw it
+        found = own_audit(signed.register)
+        assert "which its last line had before" in found.faults[0]
+        keep(signed.register, found, "Ana")
+
+
+def test_a_register_that_was_signed_must_stay_signed(signed: Request) -> None:
+    assert own_audit(signed.register).faults == []
+    keep(signed.register, own_audit(signed.register), "Ana")
+    relink(signed, rename_starter)
+    assert "no line is signed" in own_audit(signed.register).faults[0]
+
+
+def test_of_many_audits_the_last_ones_and_the_last_intact_one_are_kept(signed: Request) -> None:
+    found = own_audit(signed.register)
+    keep(signed.register, found, "Ana")
+    for _ in range(KEPT + 5):
+        keep(signed.register, Audit(faults=["altered"]), "Bea")
+    keep(signed.folder, Audit(), "Carl")
+    kept = last_audits()
+    assert [each.started_by for each in kept] == ["Carl", *["Bea"] * KEPT, "Ana"]
+    assert kept[-1].head == found.head
+
+
+def test_a_signature_that_was_removed_from_a_release_is_found(signed: Request) -> None:
+    (folder_of(signed) / "statement.json").unlink()
+    for trust in (None, ours()):
+        [fault] = audit(signed.register, trust=trust).faults
+        assert "altered or removed statement.json" in fault
+
+
+def test_a_release_that_was_lost_is_signed_again_with_the_key_of_today(signed: Request) -> None:
+    shutil.rmtree(folder_of(signed))
+    rotate()
+    assert not publish.fn(*candidate(signed)).unchanged
+    assert audit(signed.register, trust=ours()).faults == []
+    (folder_of(signed) / "statement.json").unlink()
+    assert "altered or removed statement.json" in audit(signed.register).faults[0]
 
 
 def test_an_altered_head_is_found(signed: Request) -> None:
@@ -292,6 +359,8 @@ def test_a_figure_of_the_gate_that_its_evaluation_contradicts_is_found(signed: R
         {"measure": "dld", "value": 10.0, "limit": 5.0, "floor": False, "passed": True},
         {"measure": "k", "value": 2.0, "limit": 3.0, "floor": True, "passed": False},
     ]
+    content["decision"] = "blocked"
+    content["spec"]["gate"]["ceilings"]["one_value"] = 50.0
     path.write_text(json.dumps(content))
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -301,10 +370,44 @@ def test_a_figure_of_the_gate_that_its_evaluation_contradicts_is_found(signed: R
 
     relink(signed, point, Ed25519PrivateKey.generate())
     faults = "; ".join(audit(signed.register).faults)
+    assert "it is published, but the decision was 'blocked'" in faults
+    assert "the spec limits one_value to 50, but the gate did not judge it" in faults
     assert "contradicts itself: the gate judged il = 0.5, but" in faults
     assert "dld was judged against 5, but the spec asks for 100" in faults
     assert "dld = 10 passed the gate against a limit of 5" in faults
     assert "k did not pass the gate, but the release is published" in faults
+
+
+def test_a_release_and_a_register_that_were_forged_together_are_found_with_the_key(
+    signed: Request,
+) -> None:
+    """Gate, evaluation, public figures, checksums and chain all say the same."""
+    rewrite_figure(signed)
+    folder = folder_of(signed)
+    sign_again(folder)
+    path = signed.register / "attempts" / "000001-small-2026-Q3" / "manifest.json"
+    content = json.loads(path.read_bytes())
+    content["evaluation"] = {
+        "measures": {"il": 0.01, "dld": 0.01}, "records": 7, "groups": 2, "sizes": {"3": 1, "4": 1},
+    }  # fmt: skip
+    content["public"]["checksums"] = checksums_of(open_folder(folder))
+    path.write_text(json.dumps(content))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def point(line: dict[str, Any]) -> None:
+        if line["attempt"] == "000001-small-2026-Q3":
+            line["manifest_sha256"] = sha256
+
+    relink(signed, point, Ed25519PrivateKey.generate())
+    assert audit(signed.register).faults == [], "nobody can tell without a key"
+    assert "written again by someone else" in audit(signed.register, trust=ours()).faults[0]
+
+
+def test_a_release_that_someone_adds_to_a_dataset_is_found(signed: Request) -> None:
+    shutil.copytree(folder_of(signed), signed.public / "small" / "2027-Q1")
+    for trust in (None, ours()):
+        [fault] = audit(signed.register, trust=trust).faults
+        assert "is in the public folder but not in the register" in fault
 
 
 # keys change
@@ -344,7 +447,29 @@ def test_a_register_is_not_continued_with_another_key_unless_somebody_enters_tha
     assert "entered without the old key" in audit(signed.register).unknown[1]
 
 
-def test_a_register_from_before_signatures_is_continued_and_covered(home: Path) -> None:
+def test_a_register_from_before_signatures_is_continued_and_covered(
+    signed: Request, home: Path
+) -> None:
+    relink(signed, lambda _: None)
+    shutil.rmtree(home)
+    before = len(Register(signed.register).chain().entries)
+    publish.fn(*candidate(signed, release={"period": "2027-Q1"}))
+    chain = Register(signed.register).chain()
+    assert [entry.event for entry in chain.entries if entry.signature is None] == [
+        "publishing",
+        "published",
+    ] * (before // 2)
+    lines = Register(signed.register).lines
+    whole = lines.read_bytes()
+    lines.write_bytes(whole.replace(b'"period": "2026-Q3"', b'"period": "2026-Q2"', 1))
+    assert "line 1 of register.jsonl was altered" in audit(signed.register).faults[0]
+    # written again around the change, the old lines are no longer those that the key covers
+    lines.write_bytes(whole)
+    relink(signed, rename_starter)
+    assert "no line is signed" in audit(signed.register, trust=ours()).faults[0]
+
+
+def test_a_succession_of_keys_must_be_signed() -> None:
     assert problem_with_succession([KeyLink(key="no key")]) == "a key cannot be read"
     stranger = Ed25519PrivateKey.generate()
     links = [KeyLink(key=public_part(stranger).text)] * 2
@@ -363,7 +488,6 @@ def test_a_damaged_key_is_reported_in_words(home: Path, damage: str) -> None:
         (folder / "installation.pem").unlink()
     elif damage == "kind":
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import NoEncryption, PrivateFormat
 
         other = X25519PrivateKey.generate()
         pem = other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -469,3 +593,7 @@ def test_a_reviewer_draws_a_key_of_their_own(
     assert main(["key", "new"]) == 10
     with pytest.raises(SpecError, match="microrelease key new"):
         signing.personal_key(tmp_path / "bea.pub.pem")
+    key = signing.personal_key(path)
+    written = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    (tmp_path / "id_ed25519").write_bytes(written)
+    assert public_part(signing.personal_key(tmp_path / "id_ed25519")) == public_part(key)

@@ -281,7 +281,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
     (
         "all lines removed",
         lambda r: (r.register / "register.jsonl").unlink(),
-        "its lines were removed",
+        "lines were removed at the end",
     ),
 ]
 
@@ -325,8 +325,8 @@ def test_a_register_without_a_line_yet_is_whole_unless_it_had_one(tmp_path: Path
     Register(tmp_path).locks.mkdir()  # the first run was killed at once, or waits for its reviewer
     found = audit(tmp_path)
     assert (found.lines, found.faults, found.incomplete) == (0, [], [])
-    assert audit(tmp_path, witness=found.head).faults == []
-    [emptied] = audit(tmp_path, witness="0f" * 32).faults
+    assert audit(tmp_path, witnesses=[found.head]).faults == []
+    [emptied] = audit(tmp_path, witnesses=["0f" * 32]).faults
     assert "lines were removed" in emptied
 
 

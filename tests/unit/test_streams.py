@@ -246,6 +246,7 @@ def test_many_records_are_published_in_parts(request_of: Request, in_parts: None
         *(f"data/part-{n:05}.{kind}" for n in (0, 1) for kind in ("csv", "parquet")),
         "datapackage.json",
         "methodology.html",
+        "statement.json",
     ]
     assert oct((folder / "data").stat().st_mode & 0o777) == "0o755"
     found = verify(folder)
