@@ -13,6 +13,9 @@ SCHEDULE = "the schedule"
 DESK, PREFECT_UI, COMMAND_LINE, NO_ANSWER = "desk", "Prefect UI", "command line", "no answer"
 """Where a decision was made. Only the desk knows who decides; elsewhere a name is a claim."""
 
+WAKE = "decided in the desk"
+"""Stands in for a name when the desk has a paused run look at the register; it decides nothing."""
+
 
 @dataclass(frozen=True)
 class Decision:

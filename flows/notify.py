@@ -15,19 +15,19 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.flows import Flow
 
-from algorithms.errors import ReleaseError, SpecError
+from algorithms.errors import RejectedError, ReleaseError, SpecError
+from expectations.manifest import Manifest
 from flows.mail import configured_mail
 from flows.operation.installation import OUTBOX
 from flows.outbox import Broken, Channel, Delivery, Message, Outbox
 from flows.outcome import Attempt
-from flows.states import WAITING
+from flows.states import WAITING, state_name
 from tasks.publish import Candidate
+from tasks.store.desk_pages import review_page
 from tasks.store.register import now
 
 NOTIFICATION_BLOCK = "MICRORELEASE_NOTIFY"
 """Environment variable with a Prefect notification block, such as slack-webhook/releases."""
-DESK = "MICRORELEASE_DESK_URL"
-"""Environment variable with the address at which reviewers find the desk."""
 
 
 @flow(name="notify", flow_run_name="notify-{flow_run_id}", persist_result=False, log_prints=False)
@@ -92,11 +92,9 @@ def tell_waiting(attempt: Attempt, candidate: Candidate, how: str) -> None:
     if outbox is None:
         return
     release = attempt.spec.release
-    register = os.path.realpath(attempt.spec.publication.register_folder)
-    desk = os.environ.get(DESK, "").rstrip("/")
+    register = attempt.spec.publication.register_folder
     message = Message(
-        # registers number their candidates apart from each other
-        event=f"{candidate.attempt}-{sha256(register.encode()).hexdigest()[:12]}",
+        event=_event_of(register, candidate.attempt),
         time=now(),
         run=str(runtime.flow_run.name),
         flow_run_id=str(runtime.flow_run.id),
@@ -106,13 +104,44 @@ def tell_waiting(attempt: Attempt, candidate: Candidate, how: str) -> None:
             "dataset": release.name,
             "period": str(release.period),
             "candidate": candidate.attempt,
-            "decide": f"{desk}/review" if desk else how,
+            "decide": review_page(register, candidate.attempt) or how,
         },
     )
     try:
         outbox.post(message)
     except ReleaseError as error:
         get_run_logger().warning("%s", error)
+
+
+def tell_rejected(register: Path, candidate: Manifest, sentence: str) -> None:
+    """Notify people of a candidate that was rejected in the desk, where no run can tell of it.
+
+    A message that cannot be sent stays in the outbox; the next run sends it.
+    """
+    outbox = _outbox()
+    if outbox is None:
+        return
+    release = candidate.release
+    message = Message(
+        event=f"{_event_of(register, candidate.attempt)}-rejected",
+        time=now(),
+        run=f"{release.name}-{release.edition}",
+        flow_run_id=candidate.flow_run,
+        state=state_name(RejectedError("")),
+        message=sentence,
+        details={
+            "dataset": release.name,
+            "period": str(release.period),
+            "candidate": candidate.attempt,
+        },
+    )
+    with suppress(ReleaseError):
+        outbox.post(message)
+
+
+def _event_of(register: Path, candidate: str) -> str:
+    """Identify a candidate; registers number theirs apart from each other."""
+    return f"{candidate}-{sha256(os.path.realpath(register).encode()).hexdigest()[:12]}"
 
 
 def send_rest() -> None:

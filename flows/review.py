@@ -16,7 +16,7 @@ from pydantic import Field
 
 from algorithms.errors import RefusedError, SpecError
 from expectations.request.spec import ReleaseSpec
-from expectations.review import NO_ANSWER, PREFECT_UI, SCHEDULE, Decision, person
+from expectations.review import NO_ANSWER, PREFECT_UI, SCHEDULE, WAKE, Decision, person, plain
 from flows.operation.temporary import has_lasting_server
 from flows.outcome import Attempt
 from tasks.publish import Candidate, enter_review
@@ -100,6 +100,8 @@ def ask(attempt: Attempt, candidate: Candidate, hours: float) -> None:
             return
         if answer is None:
             break
+        if plain(answer.reviewer) == WAKE:
+            continue
         try:
             decision = Decision(
                 answer.decision == "approve",

@@ -26,7 +26,7 @@ from expectations.request.fields import (
 )
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import SpecFile, read, validated
-from expectations.request.spec_folder import read_all
+from expectations.request.spec_folder import read_all, rivalry
 
 SPECS = "MICRORELEASE_SPECS"
 """Environment variable with the folder of reviewed specs."""
@@ -227,12 +227,9 @@ def _reviewed_spec(name: str) -> SpecFile:
         known = ", ".join(specs) or "none"
         raise SpecError(f"no spec is called {name!r}; there are: {known}")
     file = read(specs[name])
-    for rival in reviewed_specs():
-        if rival.name != file.name and _dataset(rival.spec) & _dataset(file.spec):
-            raise SpecError(
-                f"a dataset must have one spec; {file.name} and {rival.name} both release "
-                f"{file.spec.release.name!r}: remove one of them, or give it another release.name"
-            )
+    fault = rivalry(file, reviewed_specs())
+    if fault:
+        raise SpecError(fault)
     return file
 
 
@@ -240,12 +237,6 @@ def reviewed_specs() -> list[SpecFile]:
     """Read all reviewed specs except faulty ones, which can release nothing."""
     files, _ = read_all(specs_folder())
     return files
-
-
-def _dataset(spec: ReleaseSpec) -> set[str]:
-    """Identify the dataset of a spec, by its name and by its folder; neither may be shared."""
-    name = spec.release.name
-    return {name, os.path.realpath(spec.publication.public_folder / name)}
 
 
 def _changes(reviewed: Any, used: Any, field: str = "") -> Iterator[Change]:

@@ -17,6 +17,10 @@ from expectations.request.spec import ADDRESS, ReleaseSpec
 PLACES = ("public_folder", "register_folder", "staging_folder", "vault_key")
 TLS_FILES = ("ca", "cert", "key")
 MERGE = "tag:yaml.org,2002:merge"
+MOST_BYTES = 500_000
+"""Size of the largest spec; parsing takes seconds for each megabyte."""
+MOST_VALUES = 100_000
+"""Values that a spec may have, once each of its aliases is replaced by what it names."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +64,18 @@ def read(path: Path) -> SpecFile:
         If it is not YAML or not a spec; the message names every fault with its path.
     """
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise StorageError(
             f"the spec must be a readable file; {str(path)!r} is not ({error.strerror}): check its "
             "name, and whether you may read it"
         ) from None
+    if len(raw) > MOST_BYTES:
+        raise SpecError(
+            f"the spec must have at most {MOST_BYTES:,} bytes; {str(path)!r} has more: check that "
+            "it is a spec"
+        )
     return parsed(raw, path)
 
 
@@ -144,8 +154,14 @@ class _Plain(yaml.SafeLoader):
     """Read text, numbers, truth values, lists and mappings.
 
     A mapping that gives a key twice is refused, where plain YAML silently keeps the last; a date
-    stays text, as it is written.
+    stays text, as it is written. Aliases that would multiply to a huge document are refused.
     """
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None and _values(node, {}) > MOST_VALUES:
+            raise _fault(f"it has more than {MOST_VALUES:,} values, with aliases replaced", node)
+        return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -171,6 +187,21 @@ class _Plain(yaml.SafeLoader):
                 raise _fault(f"the key {key!r} is given twice: keep one", key_node)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+def _values(node: yaml.Node, known: dict[int, int]) -> int:
+    """Count the values of a document with all aliases replaced; one within itself has no end."""
+    if not isinstance(node, yaml.CollectionNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = MOST_VALUES
+        parts = (part for entry in node.value for part in _parts(entry))
+        known[id(node)] = 1 + sum(_values(part, known) for part in parts)
+    return known[id(node)]
+
+
+def _parts(entry: yaml.Node | tuple[yaml.Node, yaml.Node]) -> tuple[yaml.Node, ...]:
+    return entry if isinstance(entry, tuple) else (entry,)
 
 
 def _date_as_written(loader: _Plain, node: yaml.ScalarNode) -> str:

@@ -8,6 +8,7 @@ import argparse
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 Argument = Callable[[argparse._ActionsContainer], object]
@@ -96,3 +97,11 @@ JSON = argument(
     help="print one JSON document on standard output, also for a fault, and nothing else there",
 )
 """The option of commands whose output other programs read."""
+
+HOME_OPTION = argument(
+    "--home",
+    type=Path,
+    metavar="DIR",
+    help="folder of the installation (default: MICRORELEASE_HOME, or ~/.microrelease)",
+)
+"""The option of commands about an installation."""

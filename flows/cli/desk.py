@@ -7,17 +7,10 @@ from pathlib import Path
 
 from algorithms.errors import ReleaseError, StorageError
 from flows.cli import display
-from flows.cli.command import argument, command, one_of, positive
+from flows.cli.command import HOME_OPTION, argument, command, one_of, positive
 from flows.desk.settings import HOST, PORT, DeskSettings
 from flows.desk.user import ROLES, User
 from tasks.store.home import HOME, default_home
-
-HOME_OPTION = argument(
-    "--home",
-    type=Path,
-    metavar="DIR",
-    help="folder of the installation (default: MICRORELEASE_HOME, or ~/.microrelease)",
-)
 
 
 @command(
@@ -44,13 +37,14 @@ def desk(home: Path | None, host: str, port: int, specs: Path | None, behind_tls
     that it received.
     """
     from expectations.request.named import SPECS
-    from flows.operation.installation import adopt
+    from flows.operation.installation import OUTBOX, adopt
 
     if specs is not None:
         os.environ[SPECS] = str(specs.absolute())
     settings = DeskSettings.from_environment(home, host, port)
     # the key of the installation and its audits are there
     os.environ[HOME] = str(settings.home)
+    os.environ.setdefault(OUTBOX, str(settings.home / "outbox"))
     adopt(settings.home)
     from flows.desk.serve import serve
 

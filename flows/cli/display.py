@@ -388,6 +388,9 @@ def status(current: Status, url: str) -> None:
     """Print the workers, runs, candidates and schedule of an installation."""
     say("times are in UTC")
     say(f"server    {'answers' if current.server else 'does not answer'} at {url}")
+    if current.desk:
+        words = "answers" if current.desk_answers else "does not answer"
+        say(f"desk      {words} at {current.desk}")
     say(f"workers   {', '.join(current.workers) or 'none, so nothing will run'}")
     for heading, runs in (
         ("running", current.running),

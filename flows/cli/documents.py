@@ -211,6 +211,7 @@ def status(current: Status, url: str) -> Document:
         "url": url,
         "well": current.well,
         "server": current.server,
+        "desk": {"url": current.desk, "answers": current.desk_answers} if current.desk else None,
         "workers": current.workers,
         "running": current.running,
         "review": current.paused,

@@ -1,11 +1,13 @@
 """The command that handles keys: key."""
 
+import os
 import sys
 from pathlib import Path
 
 from algorithms.errors import SpecError
 from flows.cli import display
-from flows.cli.command import argument, command
+from flows.cli.command import HOME_OPTION, argument, command
+from tasks.store.home import HOME
 
 SHOW, ROTATE, ADOPT, NEW, SIGN = "show", "rotate", "adopt", "new", "sign"
 
@@ -36,6 +38,7 @@ SHOW, ROTATE, ADOPT, NEW, SIGN = "show", "rotate", "adopt", "new", "sign"
     argument("--reject", action="store_true", help="sign: a rejection"),
     argument("--reason", default="", help="sign, adopt: the reason, kept in the register"),
     argument("--started-by", default="", metavar="NAME", help="adopt: your name"),
+    HOME_OPTION,
 )
 def key(
     action: str,
@@ -46,13 +49,19 @@ def key(
     reject: bool,
     reason: str,
     started_by: str,
+    home: Path | None,
 ) -> int:
     """Show or change the key that signs releases, or sign a decision with a key of your own.
 
     The key of the installation is drawn at its first release and kept in its folder. Publish what
     `microrelease key show` prints where readers of your data find it: `microrelease verify --key`
-    and `microrelease audit --key` need it to find forgeries.
+    and `microrelease audit --key` need it to find forgeries. A reviewer draws a key of their own
+    with `microrelease key new FILE`, has its public part added to their login with `microrelease
+    users change LOGIN --key FILE`, and signs a decision with `microrelease key sign CANDIDATE
+    --with FILE --reviewer NAME`.
     """
+    if home is not None:
+        os.environ[HOME] = str(home.absolute())
     if action == SHOW:
         return _show()
     if action == ROTATE:

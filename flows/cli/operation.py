@@ -5,17 +5,11 @@ from pathlib import Path
 
 from algorithms.errors import ReleaseError, SpecError, StorageError
 from flows.cli import display, documents
-from flows.cli.command import JSON, argument, command, positive
+from flows.cli.command import HOME_OPTION, JSON, argument, command, positive
 from flows.operation.defaults import DESK_PORT, FILE, PORT
 from flows.starting import quieten_prefect
 from tasks.store.home import default_home
 
-HOME_OPTION = argument(
-    "--home",
-    type=Path,
-    metavar="DIR",
-    help="folder of the installation (default: MICRORELEASE_HOME, or ~/.microrelease)",
-)
 FILE_OPTION = argument(
     "--file",
     type=Path,
@@ -65,8 +59,8 @@ def up(home: Path | None, port: int, desk_port: int, specs: Path | None, file: P
 def status(home: Path | None, as_json: bool) -> int:
     """Show what is running, what waits for a reviewer and what is due.
 
-    Ask the server in PREFECT_API_URL or, if that is not set, the server of the installation. Exit
-    code 1 means that scheduled releases would not run.
+    Ask the server in PREFECT_API_URL or, if that is not set, the server of the installation, and
+    the desk. Exit code 1 means that scheduled releases would not run, or that a spec is faulty.
     """
     from flows.operation.installation import adopt
 

@@ -7,7 +7,6 @@ visitors seldom wait.
 """
 
 import hashlib
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -35,11 +34,11 @@ from tasks.store.chain import (
     Chain,
     Entry,
 )
+from tasks.store.desk_pages import key_of
 from tasks.store.disk import PRIVATE, opened
 from tasks.store.history import MOST_PERIODS, RUNNING, Past, past_of
 from tasks.store.register import ATTEMPTS, MANIFEST, REPORT, WHAT, Register
 
-KEY_DIGITS = 12
 MOST_MANIFESTS = 128
 """Whole manifests that are kept in memory; of the others, only their figures."""
 
@@ -69,13 +68,15 @@ def signature(path: Path) -> Signature | None:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def _glimpse(path: Path) -> Signature | None:
+    """Identify the content of a file as `signature` does; None also if it cannot be looked at."""
+    with suppress(OSError):
+        return signature(path)
+    return None
+
+
 def _seconds_since(written: str) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(written)).total_seconds()
-
-
-def key_of(folder: Path) -> str:
-    """Give the short name of a register in addresses."""
-    return hashlib.sha256(os.fsencode(folder)).hexdigest()[:KEY_DIGITS]
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,7 +370,7 @@ class Archive:
     def _read_specs(self) -> "_Specs":
         folder = self._specs_folder()
         with self._lock:
-            seen = folder, tuple((path, signature(path)) for path in sorted(folder.glob("*")))
+            seen = folder, tuple((path, _glimpse(path)) for path in sorted(folder.glob("*")))
             known = self._specs
             if known is None or known.seen != seen or known.age > SPECS_SECONDS:
                 files, faults = read_all(folder)

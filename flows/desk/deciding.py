@@ -1,15 +1,19 @@
 """Enters the decision of a reviewer who has logged in, and has it carried out."""
 
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 from algorithms.errors import RefusedError, RejectedError, ReleaseError
-from expectations.review import DESK, Decision
+from expectations.manifest import Manifest
+from expectations.review import DESK, WAKE, Decision
 from flows.desk.keys import own_key
 from flows.desk.user import User
 from tasks.store import candidates
+from tasks.store.register import Register
+from tasks.store.reviews import ballot
 
 PAUSES = (0.0, 1.0, 2.0, 4.0)
 """Seconds before each attempt to resume a run, which may not have paused yet."""
@@ -72,60 +76,85 @@ def carry_out(
     # they import pandas and the statistics
     from tasks.publish import Undecided, decide, enter_review, settle
     from tasks.stage import guarded
-    from tasks.store.register import Register
 
-    if Register(folder).manifest_sha256(candidate) != manifest_sha256:
+    register = Register(folder)
+    if register.manifest_sha256(candidate) != manifest_sha256:
         raise RefusedError(
             "a decision must be about the candidate that was shown; this one has changed since: "
             "open its page again"
         )
+    if decision is None:
+        _check_decided(register, candidate)
     if candidates.is_held(folder, candidate):
         if decision is not None:
-            ballot = guarded("review", enter_review)(folder, candidate, decision)
-            if ballot.missing:
-                return _recorded(ballot.missing)
-        return _resumed(flow_run)
+            entered = guarded("review", enter_review)(folder, candidate, decision)
+            if entered.missing:
+                return _recorded(entered.missing)
+        return _resumed(register, candidate, flow_run)
     try:
         with candidates.deciding(folder, candidate):
             if decision is None:
                 result = guarded("decide", settle.fn)(folder, candidate)
             else:
                 result = guarded("decide", decide.fn)(folder, candidate, decision)
-    except RejectedError:
+    except RejectedError as error:
+        _tell(folder, register.manifest(candidate), str(error))
         return Carried("Rejected", "The candidate is dropped, and nothing is published.")
     if isinstance(result, Undecided):
         return _recorded(result.missing)
     return Carried("Published", f"The release is public in {result.folder}.", is_public=True)
 
 
+def _tell(folder: Path, rejected: Manifest, sentence: str) -> None:
+    """Notify people of a rejection, in a thread: a mail server may be slow."""
+    from flows.notify import tell_rejected
+
+    threading.Thread(target=tell_rejected, args=(folder, rejected, sentence)).start()
+
+
+def _check_decided(register: Register, candidate: str) -> None:
+    """Check that all decisions on a candidate are entered."""
+    missing = ballot(register.chain(), register.manifest(candidate)).missing
+    if missing:
+        raise RefusedError(
+            "decisions can be carried out when all of them are entered; this candidate waits for "
+            f"{_others(missing)}"
+        )
+
+
 def _recorded(missing: int) -> Carried:
-    others = "another reviewer" if missing == 1 else f"{missing} more reviewers"
     return Carried(
-        "Your approval is recorded", f"Nothing is published before {others} approved it too."
+        "Your approval is recorded",
+        f"Nothing is published before {_others(missing)} approved it too.",
     )
 
 
-def _resumed(flow_run: str) -> Carried:
+def _others(missing: int) -> str:
+    return "another reviewer" if missing == 1 else f"{missing} more reviewers"
+
+
+def _resumed(register: Register, candidate: str, flow_run: str) -> Carried:
     """Have the run that waits go on; it finds the decisions in the register."""
     from prefect.client.orchestration import get_client
 
+    goes_on = Carried(
+        "Decided", "The run that waited goes on, and publishes or drops the candidate."
+    )
     fault = ""
     for pause in PAUSES:
         time.sleep(pause)
         try:
             with get_client(sync_client=True) as client:
+                # the form asks for a decision, which the run does not read under this name
                 answer = client.resume_flow_run(
-                    UUID(flow_run),
-                    run_input={"decision": "reject", "reviewer": "decided in the desk"},
+                    UUID(flow_run), run_input={"decision": "reject", "reviewer": WAKE}
                 )
+            fault = answer.status.value
         except Exception as error:
             fault = type(error).__name__
-            continue
-        if answer.status.value == "ACCEPT":
-            return Carried(
-                "Decided", "The run that waited goes on, and publishes or drops the candidate."
-            )
-        fault = answer.status.value
+        # a run that had not paused yet saw the decisions, and carried them out
+        if fault == "ACCEPT" or candidate not in register.chain().waiting:
+            return goes_on
     raise ReleaseError(
         "the decision is recorded, but the run that waits for it could not be resumed "
         f"({fault}): check that the Prefect server runs, and press Carry out"

@@ -154,11 +154,14 @@ def dataset_of(
     """Describe one dataset; ``file`` is its spec, if it has a valid one."""
     periods = snapshot.by_dataset[name]
     latest = next((period_of(*item) for item in periods.items()), None)
-    spec, fault = (file.name, "") if file is not None else _spec_of(archive, snapshot, name)
+    if file is not None:
+        spec, fault = file.name, _faults_by_file(snapshot).get(file.name, "")
+    else:
+        spec, fault = _spec_of(archive, snapshot, name)
     due = next((due for due in _due(answer) if f"{due.spec}.yaml" == spec), None)
     last, problem = _last(archive, snapshot, name)
     late = due is not None and due.late
-    if file is None and fault != NO_SPEC:
+    if fault and fault != NO_SPEC:
         state = MISSPECIFIED
     elif latest is not None and latest.state in (RUNNING, WAITING):
         state = latest.state
@@ -216,8 +219,11 @@ def _spec_of(archive: Archive, snapshot: Snapshot, name: str) -> tuple[str, str]
         file = archive.past(newest).spec_file
     except ReleaseError as error:
         return "", str(error)
-    faults = {_file_of(fault): str(fault) for fault in snapshot.spec_faults}
-    return file, faults.get(file, NO_SPEC)
+    return file, _faults_by_file(snapshot).get(file, NO_SPEC)
+
+
+def _faults_by_file(snapshot: Snapshot) -> dict[str, str]:
+    return {_file_of(fault): str(fault) for fault in snapshot.spec_faults}
 
 
 def _file_of(fault: SpecError) -> str:

@@ -12,6 +12,7 @@ from flows.desk.addresses import is_loopback
 from flows.desk.app import create_app
 from flows.desk.settings import PROXY, DeskSettings
 from flows.desk.state import Desk
+from flows.operation.installation import add_user_command
 from tasks.store.disk import try_lock
 
 MOST_REQUESTS = 200
@@ -70,10 +71,7 @@ def serve(settings: DeskSettings, say: Callable[[str], None], *, behind_tls: boo
         say(f"  users  {settings.users_file}")
         say(f"  log    {settings.log_file}")
         if not has_users:
-            say(
-                "  nobody can log in yet: add a user with `microrelease users add LOGIN --name "
-                "NAME --role administrator`"
-            )
+            say(f"  nobody can log in yet: add a user with `{add_user_command(settings.home)}`")
         say("Ctrl-C stops it")
         uvicorn.Server(config).run(sockets=[listener])
 

@@ -1,8 +1,9 @@
 """The files of an installation, and the settings of its server and worker."""
 
+import http.client
 import os
 import secrets
-import urllib.error
+import shlex
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from expectations import privacy
 from expectations.request.named import SPECS, specs_folder
 from flows.operation.defaults import DESK_PORT, PORT
 from tasks.store.disk import make_folder, try_lock
-from tasks.store.home import DESK_URL, HOME, WHAT
+from tasks.store.home import DESK_URL, HOME, USUAL, WHAT
 
 DATABASE = "MICRORELEASE_DATABASE"
 """Environment variable with the address of a PostgreSQL database; the default is SQLite."""
@@ -27,6 +28,7 @@ FOR_SHELLS = (
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY",
     HOME,
     SPECS,
+    DESK_URL,
 )
 """Settings that a command in another shell needs."""
 
@@ -140,6 +142,13 @@ class Installation:
         return {**inherited, **self.settings}
 
 
+def add_user_command(home: Path) -> str:
+    """Write the command that adds a user to the desk of an installation."""
+    # the reader's shell may not know MICRORELEASE_HOME
+    elsewhere = "" if home == USUAL else f" --home {shlex.quote(str(home))}"
+    return f"microrelease users add LOGIN --name NAME --role ROLE{elsewhere}"
+
+
 def adopt(home: Path) -> None:
     """Use the server of an installation, unless the environment names another.
 
@@ -165,10 +174,19 @@ def adopt_running(home: Path) -> None:
 
 def answers(url: str) -> bool:
     """Return whether a Prefect server answers at this address."""
+    return _is_well(f"{url}/api/health")
+
+
+def desk_answers(url: str) -> bool:
+    """Return whether a desk answers at this address."""
+    return _is_well(f"{url.rstrip('/')}/healthz")
+
+
+def _is_well(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/api/health", timeout=5) as answer:
+        with urllib.request.urlopen(url, timeout=5) as answer:
             return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
+    except (http.client.HTTPException, OSError, ValueError):
         return False
 
 

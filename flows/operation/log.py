@@ -1,4 +1,4 @@
-"""Logs of server and worker, limited in size."""
+"""Logs of server, worker and desk, limited in size."""
 
 import logging
 import threading
@@ -11,6 +11,8 @@ MOST_BYTES = 10_000_000
 """A log that would exceed this size is renamed, and a new one is started."""
 KEPT = 5
 """Number of earlier logs to keep; older ones are deleted."""
+MOST_LINE = 100_000
+"""A longer line is cut in several."""
 
 LineCallback = Callable[[str], None]
 
@@ -30,7 +32,7 @@ class Log(RotatingFileHandler):
         """Log each line of a stream until it ends, and pass it to a callback."""
 
         def copy() -> None:
-            for line in stream:
+            while line := stream.readline(MOST_LINE):
                 text = line.decode("utf-8", errors="replace").rstrip("\n")
                 self.handle(logging.makeLogRecord({"msg": text}))
                 on_line(text)

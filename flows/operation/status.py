@@ -1,5 +1,6 @@
 """Status of an installation: active runs, runs that wait for a reviewer, and due runs."""
 
+import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,8 +22,9 @@ from prefect.client.schemas.sorting import FlowRunSort
 from algorithms.errors import IntegrityError, ReleaseError, StorageError
 from expectations.request.named import specs_folder
 from expectations.request.spec_folder import read_all
-from flows.operation.installation import POOL
+from flows.operation.installation import POOL, desk_answers
 from flows.states import WAITING_FOR_SOURCE
+from tasks.store.home import DESK_URL
 from tasks.store.register import Register
 
 GRACE = timedelta(minutes=2)
@@ -49,10 +51,13 @@ class Due:
 class Status:
     """Runs that are active, waiting for a reviewer or due; all times are in UTC.
 
-    ``faults`` are errors in specs and registers; each names its file or folder.
+    ``faults`` are errors in specs and registers; each names its file or folder. ``desk`` is the
+    address under which people reach the desk, empty if it is not known; releases go on without it.
     """
 
     server: bool = False
+    desk: str = ""
+    desk_answers: bool = False
     workers: list[str] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
     paused: list[str] = field(default_factory=list)
@@ -73,8 +78,9 @@ class Status:
 
 
 def status() -> Status:
-    """Ask the server in ``PREFECT_API_URL``, and read the registers of all specs."""
-    status = Status()
+    """Ask the server in ``PREFECT_API_URL`` and the desk, and read the registers of all specs."""
+    status = Status(desk=os.environ.get(DESK_URL, ""))
+    status.desk_answers = bool(status.desk) and desk_answers(status.desk)
     _read_registers(status)
     ask_server(status)
     return status

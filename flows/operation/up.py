@@ -14,10 +14,11 @@ from pathlib import Path
 from algorithms.errors import RefusedError, ReleaseError, SpecError
 from flows.mail import configured_mail
 from flows.operation.defaults import FILE, ROOT
-from flows.operation.installation import POOL, Installation, answers
+from flows.operation.installation import POOL, Installation, add_user_command, answers
 from flows.operation.log import LineCallback, Log
 from flows.operation.processes import end_with_parent
-from tasks.store.disk import try_lock
+from tasks.store.disk import make_folder, try_lock
+from tasks.store.home import WHAT
 
 SECONDS_TO_START = 180.0
 SECONDS_TO_STOP = 30.0
@@ -46,13 +47,14 @@ def up(installation: Installation, say: Say, file: Path = FILE) -> None:
         If the server or the worker does not start, or stops and cannot be restarted.
     """
     os.umask(0o077)
-    installation.prepare()
+    make_folder(installation.home, WHAT)
     with try_lock(installation.home / "running", 0.0) as free, _interruptible():
         if not free:
             raise RefusedError(
                 f"an installation can run only once; the one in {str(installation.home)!r} is "
                 "already running: see `microrelease status`"
             )
+        installation.prepare()
         (installation.home / "running").write_text(f"{os.getpid()}\n", encoding="utf-8")
         try:
             configured_mail()
@@ -141,8 +143,8 @@ def _work(
 def _introduce(installation: Installation, say: Say) -> None:
     """Print how to use an installation that is running."""
     say(f"running: {installation.desk_url} (the desk), {installation.url} (Prefect)")
-    say("  desk users     microrelease users add LOGIN --name NAME --role ROLE")
-    say(f"  password       {installation.password_file}")
+    say(f"  desk users     {add_user_command(installation.home)}")
+    say(f"  Prefect login  {installation.password_file}")
     say(f"  other shells   . {installation.environment_file}")
     say(f"  logs           {installation.logs}")
     say("Ctrl-C stops everything")

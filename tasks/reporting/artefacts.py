@@ -24,8 +24,8 @@ from expectations.request.spec import ReleaseSpec
 from tasks.listening import Listener, listening
 from tasks.stage import RELEASE_STAGES
 from tasks.store.audit import Audit
+from tasks.store.desk_pages import release_page, review_page
 from tasks.store.history import MOST_PERIODS, Past, history, latest
-from tasks.store.home import DESK_URL
 from tasks.store.register import REPORT
 
 
@@ -149,21 +149,29 @@ def show_timeline(spec: ReleaseSpec | SealedSpec) -> None:
 
 
 def show_links(dataset: str, folder: Path | None, manifest: Path | None) -> None:
-    """Log links to the report and the public files, for the machine that holds them."""
-    if manifest is not None:
-        create_link_artifact(
-            key=f"release-report-{dataset}",
-            link=manifest.with_name(REPORT).as_uri(),
-            link_text=str(manifest.with_name(REPORT)),
-            description="The report of this attempt.",
-        )
+    """Log links to the report and the public files: pages of the desk, or files without one."""
+    if manifest is None:
+        return
+    report, page = manifest.with_name(REPORT), _page_of(manifest)
+    create_link_artifact(
+        key=f"release-report-{dataset}",
+        link=page or report.as_uri(),
+        link_text=f"{manifest.parent.name}, in the desk" if page else str(report),
+        description="The report of this attempt.",
+    )
     if folder is not None:
         create_link_artifact(
             key=f"release-files-{dataset}",
-            link=folder.as_uri(),
+            link=page or folder.as_uri(),
             link_text=str(folder),
             description="The public files.",
         )
+
+
+def _page_of(manifest: Path) -> str:
+    """Give the address of an attempt's page in the desk; empty if no desk is known."""
+    attempt = manifest.parent
+    return release_page(attempt.parents[1], attempt.name)
 
 
 def review_text(
@@ -193,11 +201,11 @@ def review_text(
 
 def _where_to_look(manifest: Path) -> str:
     """Say where the report can be read; a browser does not open a file from this page."""
-    report = manifest.with_name(REPORT)
-    desk = os.environ.get(DESK_URL)
-    if not desk:
-        return f"Report: `{report}`"
-    return f"Read the report, and decide under your own login, in [the desk]({desk}/review)."
+    attempt = manifest.parent
+    page = review_page(attempt.parents[1], attempt.name)
+    if not page:
+        return f"Report: `{manifest.with_name(REPORT)}`"
+    return f"Read the report, and decide under your own login, in [the desk]({page})."
 
 
 def witness_key(register: Path) -> str:
@@ -238,7 +246,9 @@ def show_audit(found: Mapping[Path, Audit]) -> None:
 
 def files_text(record: Record, manifest: Path) -> str:
     """List the report, the manifest and the public files with their checksums."""
-    lines = [f"- report `{manifest.with_name(REPORT)}`", f"- manifest `{manifest}`"]
+    page = _page_of(manifest)
+    report = f"[in the desk]({page})" if page else f"`{manifest.with_name(REPORT)}`"
+    lines = [f"- report {report}", f"- manifest `{manifest}`"]
     if isinstance(record, Manifest) and record.public is not None:
         files = record.public
         lines.append(f"- public files `{files.folder}`")

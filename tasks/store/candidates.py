@@ -20,6 +20,8 @@ from tasks.store.disk import Folder, make_folder, try_lock
 from tasks.store.register import ATTEMPT, Register
 
 CANDIDATES = "candidates"
+BRIEF = 1.0
+"""Seconds to wait for a lock; `is_held` takes it for a moment."""
 
 
 def keep(root: Folder, attempt: str, files: Files) -> None:
@@ -66,7 +68,7 @@ def deciding(folder: Path, candidate: str) -> Iterator[None]:
     """
     locks = Register(folder).locks
     make_folder(locks, "register_folder")
-    with try_lock(locks / candidate, 0.0) as free:
+    with try_lock(locks / candidate, BRIEF) as free:
         if not free:
             raise RefusedError(
                 f"a candidate must be decided on in one place; the run that sealed {candidate} "

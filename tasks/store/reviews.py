@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from algorithms.errors import RefusedError
 from expectations.manifest import DecisionFacts, Manifest, ReviewFacts
-from expectations.review import DESK, NO_ANSWER, Decision, decision_text, plain
+from expectations.review import DESK, NO_ANSWER, WAKE, Decision, decision_text, plain
 from expectations.signatures import DECISION, PublicKey
 from tasks.store import candidates
 from tasks.store.chain import Chain, Entry
@@ -88,9 +88,12 @@ def record_review(register: Register, root: Folder, candidate: str, decision: De
     _check_signature(decision, candidate, register)
     chain = register.chain()
     before = ballot(chain, manifest)
+    if decision.channel == NO_ANSWER and not before.missing:
+        # the last answer came in the last moment
+        return
     same = [each for each in before.decisions if plain(each.reviewer) == plain(decision.reviewer)]
     if same and same[0].approved == decision.approved:
-        if before.missing and decision.channel == DESK:
+        if before.missing:
             raise RefusedError(
                 f"each reviewer decides once; {decision.reviewer} has approved {candidate}, which "
                 f"waits for {_others(before.missing)}"
@@ -115,6 +118,8 @@ def _others(count: int) -> str:
 
 
 def _check_name(decision: Decision, manifest: Manifest) -> None:
+    if plain(decision.reviewer) == WAKE:
+        raise RefusedError(f"a decision must be made by a person; {WAKE!r} is not the name of one")
     if decision.channel in (DESK, NO_ANSWER) or manifest.review_asked.get("claimed_names", True):
         return
     raise RefusedError(

@@ -4,6 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import httpx
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -56,7 +57,7 @@ def logged_in(app: FastAPI, login: str, password: str = PASSWORD) -> TestClient:
     return client
 
 
-def token(client: TestClient, path: str) -> str:
+def token(client: httpx.Client, path: str) -> str:
     """Read the token that the forms of a page send."""
     found = re.search(r'name="csrf" value="([^"]*)"', client.get(path).text)
     assert found is not None

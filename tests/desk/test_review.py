@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,23 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from algorithms.errors import RefusedError
 from expectations.published.verifier import verify
 from expectations.request.named import SPECS
-from expectations.review import DESK, PREFECT_UI, Decision, decision_text
+from expectations.review import (
+    COMMAND_LINE,
+    DESK,
+    NO_ANSWER,
+    PREFECT_UI,
+    WAKE,
+    Decision,
+    decision_text,
+)
 from expectations.signatures import DECISION, sign
-from flows.desk.archive import key_of
 from tasks.publish import decide, enter_review, seal
 from tasks.store.audit import audit
+from tasks.store.candidates import deciding
+from tasks.store.desk_pages import key_of
 from tasks.store.register import Register
 from tasks.store.reviews import ballot
 from tasks.store.signing import public_pem
@@ -247,6 +258,9 @@ def test_where_the_spec_allows_it_a_claimed_name_counts_and_is_called_one(
 ) -> None:
     review = sealed(home, request_of, monkeypatch, ONE | {"review": {"reviewers": 2}})
     enter_review(request_of.register, NAME, Decision(True, "Dora", channel=PREFECT_UI))
+    for channel in (PREFECT_UI, COMMAND_LINE):
+        with pytest.raises(RefusedError, match="each reviewer decides once; dora has approved"):
+            enter_review(request_of.register, NAME, Decision(True, "dora", channel=channel))
     bea = review.log_in("bea")
     assert "Dora (a claimed name, Prefect UI)" in bea.get(review.path).text
     assert "Published" in review.decide(bea, "approve").text
@@ -263,6 +277,40 @@ def test_a_decision_that_a_crash_left_open_can_be_carried_out(review: Review) ->
     assert "nothing: it can be carried out" in carl.get("/review").text
     assert "Published" in review.decide(carl, "carry out").text
     assert folder_of(review.request).exists()
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["sealed", "held by a run"])
+def test_nothing_is_carried_out_while_decisions_are_missing(review: Review, held: bool) -> None:
+    register = Register(review.request.register)
+    bea = review.log_in("bea")
+    review.decide(bea, "approve")
+    with deciding(register.folder, NAME) if held else nullcontext():
+        answer = review.decide(bea, "carry out")
+    assert answer.status_code == 409
+    assert "this candidate waits for another reviewer" in answer.text
+    assert len(register.chain().reviews[NAME]) == 1
+    assert register.chain().waiting == [NAME]
+
+
+@pytest.mark.parametrize("name", [WAKE, " Decided  IN the desk"])
+@pytest.mark.parametrize("approved", [True, False])
+def test_the_word_that_wakes_a_run_is_nobodys_name(
+    home: Path, request_of: Request, monkeypatch: pytest.MonkeyPatch, name: str, approved: bool
+) -> None:
+    sealed(home, request_of, monkeypatch, ONE)
+    for channel in (PREFECT_UI, COMMAND_LINE, DESK):
+        with pytest.raises(RefusedError, match="must be made by a person"):
+            enter_review(request_of.register, NAME, Decision(approved, name, channel=channel))
+    assert Register(request_of.register).chain().reviews == {}
+
+
+def test_silence_rejects_nothing_that_was_decided_in_the_last_moment(review: Review) -> None:
+    folder = review.request.register
+    nobody = Decision(False, "nobody", "no answer within 1 hours", channel=NO_ANSWER)
+    for name in ("Bea", "Carl"):
+        enter_review(folder, NAME, Decision(True, name, channel=DESK))
+    assert not enter_review(folder, NAME, nobody).rejected
+    assert len(Register(folder).chain().reviews[NAME]) == 2
 
 
 def test_a_reviewer_with_a_key_signs_each_decision(review: Review, home: Path) -> None:

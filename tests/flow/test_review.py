@@ -17,9 +17,11 @@ from expectations.request.named import SPECS
 from flows import outbox as outbox_module
 from flows.audit import audit
 from flows.cli import main
-from flows.notify import DESK, NOTIFICATION_BLOCK, tell
+from flows.notify import NOTIFICATION_BLOCK, tell
 from flows.operation.installation import OUTBOX
 from flows.review import check_answerable
+from tasks.store.desk_pages import key_of
+from tasks.store.home import DESK_URL
 from tasks.store.register import Register
 from tests.conftest import Request
 from tests.mail import Letters, mail_server
@@ -193,7 +195,7 @@ def test_a_candidate_that_begins_to_wait_is_told_of_once(
             monkeypatch.setenv(name, value)
         spec = request_of.write(gate=REVIEWED)
         sealed = run_release(spec, started_by="Ana", candidate=True)
-        monkeypatch.setenv(DESK, "http://127.0.0.1:4210/")
+        monkeypatch.setenv(DESK_URL, "http://127.0.0.1:4210/")
         rejected = run_release(spec, started_by="Ana")
     assert (sealed.name, rejected.name) == ("Sealed", "Rejected")
     first, second, end = (letter for _, letter in letters.received)
@@ -204,7 +206,8 @@ def test_a_candidate_that_begins_to_wait_is_told_of_once(
     assert "decide: `microrelease approve 000001-small-2026-Q3`" in lines
     lines = second.get_content().splitlines()
     assert "candidate: 000002-small-2026-Q3" in lines
-    assert "decide: http://127.0.0.1:4210/review" in lines
+    address = f"http://127.0.0.1:4210/review/{key_of(request_of.register)}/000002-small-2026-Q3"
+    assert f"decide: {address}" in lines
     assert len(list(outbox.iterdir())) == 3
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import httpx
 import yaml
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
@@ -35,7 +36,10 @@ from prefect.settings import (
 from prefect.states import Scheduled
 
 from flows.cli import main
+from tasks.store.desk_pages import key_of
+from tasks.store.register import Register
 from tests.browser import Browser
+from tests.desk.desk import PASSWORD, add_user, token
 from tests.example import change_example
 from tests.tools import PATIENCE
 
@@ -139,6 +143,34 @@ class Site:
         window.type(self.password)
         window.click("button", "Login")
         window.wait_for("Deployments")
+
+    def visitor(self, login: str) -> httpx.Client:
+        """Add a reviewer, and log in to the desk."""
+        add_user(self.home, login, "reviewer")
+        client = httpx.Client(base_url=self.desk, headers={"Origin": self.desk}, timeout=PATIENCE)
+
+        def send_cookies(request: httpx.Request) -> None:
+            # as browsers do on this machine, and httpx over TLS only
+            request.headers["Cookie"] = "; ".join(f"{n}={v}" for n, v in client.cookies.items())
+
+        client.event_hooks["request"].append(send_cookies)
+        fields = {"login": login, "password": PASSWORD, "csrf": token(client, "/login")}
+        answer = client.post("/login", data=fields)
+        assert answer.status_code == 303, answer.text
+        return client
+
+    def decide(
+        self, client: httpx.Client, register: Path, candidate: str, choice: str, reason: str = ""
+    ) -> httpx.Response:
+        """Decide in the desk on a candidate, as its page shows it."""
+        path = f"/review/{key_of(register)}/{candidate}"
+        fields = {
+            "csrf": token(client, path),
+            "manifest": Register(register).manifest_sha256(candidate),
+            "decision": choice,
+            "reason": reason,
+        }
+        return client.post(path, data=fields)
 
     def write_spec(self, name: str, **changes: Any) -> Path:
         """Write a spec beside that of the example, for a dataset of its own."""

@@ -87,6 +87,29 @@ def status_of(place: Site) -> str:
     return shown.stdout
 
 
+@pytest.mark.needs("Chromium")
+@pytest.mark.parametrize("path", ["", "/login", "/runs?state=failed"])
+def test_the_login_page_shows_no_advert_and_no_error_before_anything_is_typed(
+    place: Site, path: str
+) -> None:
+    with browser() as window:
+        window.visit(place.url + path)
+        window.wait_for("Login")
+        # what the page asks for before the login has been refused by then
+        window.wait(
+            "performance.getEntriesByName(location.origin + '/api/admin/version').length", ""
+        )
+        window.evaluate("new Promise(done => setTimeout(done, 2000))")
+        assert window.text.split() == ["Login", "Login"]
+        assert not window.evaluate("document.querySelector('.p-toast__card')")
+        window.click("input")
+        window.type("microrelease:wrong")
+        window.click("button", "Login")
+        window.wait_for("Authentication failed")
+        assert "Prefect Cloud" not in window.text
+        assert "Something went wrong" not in window.text
+
+
 def test_scheduled_runs_appear(place: Site) -> None:
     due = place.runs("audit", "every-night", "Scheduled")
     assert all(run.auto_scheduled for run in due)
@@ -94,7 +117,8 @@ def test_scheduled_runs_appear(place: Site) -> None:
 
 def test_status_tells_what_runs_and_what_is_due(place: Site) -> None:
     shown = status_of(place)
-    assert f"answers at {place.url}/api" in shown
+    assert f"server    answers at {place.url}/api" in shown
+    assert f"desk      answers at {place.desk}" in shown
     for name in ("release/enterprise-survey", "audit/every-night", "explore/enterprise-survey"):
         assert name in shown
 

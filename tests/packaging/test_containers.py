@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from expectations.request.named import SPECS
-from flows.cli.app import COMMANDS
+from flows.cli.app import COMMANDS, parser
+from flows.operation.defaults import DESK_PORT, PORT
 from flows.operation.installation import OUTBOX, Installation
-from flows.operation.up import SERVER, WORKER
+from flows.operation.up import DESK, SERVER, WORKER
 from tasks.store.home import HOME
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +30,11 @@ def instructions(name: str) -> list[str]:
     text = re.sub(r"^#.*\n", "", DOCKERFILE.read_text(encoding="utf-8"), flags=re.M)
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     return [line.partition(" ")[2] for line in lines if line.startswith(f"{name} ")]
+
+
+def with_defaults(value: str) -> str:
+    """Fill in what compose takes if a variable is not set."""
+    return re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value)
 
 
 def test_the_image_copies_what_the_wheel_packs_and_installs_from_the_lock() -> None:
@@ -61,12 +67,14 @@ def test_services_run_the_commands_of_an_installation_in_its_order() -> None:
     assert program == "microrelease"
     assert command in {known.name for known in COMMANDS}
     assert SERVICES["worker"]["command"] == [*WORKER, "--with-healthcheck"]
+    assert SERVICES["desk"]["command"][:2] == ["microrelease", *DESK[1:]]
     needs = {name: service.get("depends_on", {}) for name, service in SERVICES.items()}
     assert needs == {
         "database": {},
         "server": {"database": {"condition": "service_healthy"}},
         "deploy": {"server": {"condition": "service_healthy"}},
         "worker": {"deploy": {"condition": "service_completed_successfully"}},
+        "desk": {"server": {"condition": "service_healthy"}},
     }
 
 
@@ -80,7 +88,11 @@ def test_services_have_the_settings_of_an_installation(
     expected = installation.settings
     server = SERVICES["server"]["environment"]
     assert set(expected) - in_image <= set(server)
-    differing = {name for name in expected if name in server and server[name] != expected[name]}
+    differing = {
+        name
+        for name in expected
+        if name in server and with_defaults(server[name]) != expected[name]
+    }
     assert differing == {
         "PREFECT_HOME",
         "PREFECT_API_URL",
@@ -91,21 +103,43 @@ def test_services_have_the_settings_of_an_installation(
         "PREFECT_SERVER_DATABASE_CONNECTION_URL",
     }
     of_clients = {name for name in expected if not name.startswith("PREFECT_SERVER_")} - in_image
-    assert of_clients <= set(SERVICES["worker"]["environment"])
+    for name in ("worker", "desk"):
+        assert of_clients <= set(SERVICES[name]["environment"])
 
 
-def test_secrets_come_from_outside_and_only_this_host_reaches_the_server() -> None:
+def test_the_desk_understands_its_command_and_shares_keys_registers_and_locks_with_runs() -> None:
+    (_, *arguments) = SERVICES["desk"]["command"]
+    options = parser().parse_args(arguments)
+    assert (options.port, options.behind_tls) == (DESK_PORT, True)
+    assert SERVICES["desk"]["volumes"] == SERVICES["worker"]["volumes"]
+    writable = {mount.split(":")[1] for mount in SERVICES["desk"]["volumes"] if mount[-3:] != ":ro"}
+    assert writable == {
+        "/srv/microrelease/public",
+        "/srv/microrelease/register",
+        dict(re.findall(r"(\w+)=(\S+)", " ".join(instructions("ENV"))))[HOME],
+    }
+    assert SERVICES["desk"]["read_only"]
+
+
+def test_the_output_of_every_service_is_limited() -> None:
+    for service in SERVICES.values():
+        assert service["logging"]["driver"] == "local"
+        assert {"max-size", "max-file"} == set(service["logging"]["options"])
+
+
+def test_secrets_come_from_outside_and_only_this_host_reaches_the_pages() -> None:
     for service in SERVICES.values():
         for name, value in service["environment"].items():
             if re.search(r"PASSWORD|AUTH_STRING", name):
                 assert re.fullmatch(r"\$\{\w+:\?write it to deployments/.env\}", value)
-    assert SERVICES["server"]["ports"] == ["127.0.0.1:4200:4200"]
+    assert SERVICES["server"]["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
+    assert SERVICES["desk"]["ports"] == [f"127.0.0.1:{DESK_PORT}:{DESK_PORT}"]
     assert all("ports" not in SERVICES[name] for name in ("database", "deploy", "worker"))
     assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 
 def test_services_are_watched_and_keep_their_files_in_volumes() -> None:
-    for name in ("database", "server", "worker"):
+    for name in ("database", "server", "worker", "desk"):
         assert "test" in SERVICES[name]["healthcheck"]
     targets = {
         mount.removesuffix(":ro").rpartition(":")[2] for mount in SERVICES["worker"]["volumes"]

@@ -9,6 +9,7 @@ import pytest
 
 from flows.operation import log as log_module
 from flows.operation.log import Log
+from tests.desk.desk import desk_with_users, visitor
 
 LINE = "line {:05d} of many\n"
 
@@ -43,6 +44,32 @@ def test_a_log_begins_anew_when_it_is_full_and_the_oldest_part_goes(tmp_path: Pa
     assert kept == "".join(LINE.format(n) for n in range(1000))[-len(kept) :]
     assert len(kept) > 3000
     assert len(heard) == 1000
+
+
+@pytest.mark.usefixtures("small")
+def test_a_line_without_end_is_cut_and_fills_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_module, "MOST_LINE", 100)
+    heard: list[str] = []
+    follow(Log(tmp_path / "server.log"), "print('x' * 100000, end='')", heard)
+    assert {len(line) for line in heard} == {100}
+    assert sum(part.stat().st_size for part in tmp_path.iterdir()) <= 4000
+
+
+@pytest.mark.parametrize("path", ["/datasets", "/" + "x" * 5000, "/%0a%1b[31m"])
+@pytest.mark.usefixtures("small")
+def test_the_log_of_the_desk_is_limited_whatever_visitors_ask_for(
+    tmp_path: Path, path: str
+) -> None:
+    client = visitor(desk_with_users(tmp_path))
+    for _ in range(60):
+        client.get(path)
+    parts = list((tmp_path / "logs").iterdir())
+    assert {part.name for part in parts} == {
+        "desk.log", "desk.log.1", "desk.log.2", "desk.log.3",
+    }  # fmt: skip
+    assert sum(part.stat().st_size for part in parts) <= 4 * max(1000, 2 * len(path))
 
 
 @pytest.mark.usefixtures("small")

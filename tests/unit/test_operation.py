@@ -27,9 +27,13 @@ from flows.operation.installation import (
     FOR_SHELLS,
     OUTBOX,
     Installation,
+    add_user_command,
     adopt,
     adopt_running,
+    desk_answers,
 )
+from flows.operation.server import quieten
+from flows.operation.up import up
 from tasks.publish import Candidate, PublishedFolder, decide, publish, seal
 from tasks.store.audit import audit
 from tasks.store.disk import try_lock
@@ -318,6 +322,24 @@ def test_an_installation_is_private_and_makes_its_password_once(
         del os.environ[name]
 
 
+def test_a_second_start_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    first = Installation(tmp_path, 4999, 4998)
+    first.prepare()
+    before = first.environment_file.read_bytes()
+    with (
+        try_lock(tmp_path / "running", 0.0),
+        pytest.raises(RefusedError, match="can run only once"),
+    ):
+        up(Installation(tmp_path, 5999, 5998), print)
+    assert first.environment_file.read_bytes() == before
+
+
+@pytest.mark.parametrize("home", ["/srv/my office", str(Path.home() / ".microrelease")])
+def test_the_command_that_adds_users_names_a_home_that_is_not_the_usual_one(home: str) -> None:
+    shown = add_user_command(Path(home))
+    assert shown.endswith("ROLE --home '/srv/my office'" if "office" in home else "ROLE")
+
+
 def test_status_without_an_installation_says_what_to_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,3 +394,40 @@ def test_a_run_is_recorded_by_the_installation_that_is_running(
         url = os.environ.get("PREFECT_API_URL")
         assert url == (f"{installation.url}/api" if adopted else None)
         assert (os.environ.get("PREFECT_API_AUTH_STRING") is not None) == adopted
+
+
+def test_a_desk_answers_or_does_not() -> None:
+    class Desk(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/healthz" else 404)
+            self.end_headers()
+
+        def log_message(self, *_arguments: object) -> None:
+            """Keep the terminal clean."""
+
+    server = HTTPServer(("127.0.0.1", 0), Desk)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    assert desk_answers(url)
+    assert desk_answers(f"{url}/")
+    server.shutdown()
+    server.server_close()
+    assert not desk_answers(url)
+    for nonsense in ("desk", "http://", "http://[", "ftp://127.0.0.1:1"):
+        assert not desk_answers(nonsense)
+
+
+def test_the_pages_of_prefect_get_one_script_however_often_a_server_starts(tmp_path: Path) -> None:
+    quieten(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    index = tmp_path / "v1" / "index.html"
+    index.parent.mkdir()
+    index.write_text("<head><title>Prefect</title></head><body></body>", encoding="utf-8")
+    quieten(tmp_path)
+    first = index.read_text(encoding="utf-8")
+    assert first.startswith('<head><title>Prefect</title><script id="quiet">')
+    assert first.endswith("</script></head><body></body>")
+    # that of an earlier version is replaced
+    index.write_text(first.replace("promotional", "other"), encoding="utf-8")
+    quieten(tmp_path)
+    assert index.read_text(encoding="utf-8") == first
