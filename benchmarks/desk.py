@@ -162,7 +162,7 @@ def _desk(home: Path, specs: Path) -> Iterator[tuple[psutil.Process, httpx.Clien
 
 
 def _log_in(client: httpx.Client) -> None:
-    """Log in as soon as the desk listens; its cookies are for TLS, so that they are sent by hand."""
+    """Log in as soon as the desk listens; its cookies are for TLS, so they are sent by hand."""
     while True:
         try:
             answer = client.get("/login")

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from algorithms.errors import IntegrityError, ReleaseError, SpecError, StorageEr
 from expectations.manifest import Manifest, decode
 from expectations.request.named import specs_folder
 from expectations.request.periods import in_order
-from expectations.request.spec_file import SpecFile
+from expectations.request.spec_file import SpecFile, from_yaml
 from expectations.request.spec_folder import read_all
 from tasks.store.chain import (
     ABANDONED,
@@ -305,6 +305,8 @@ class _Specs:
     seen: object
     files: tuple[SpecFile, ...]
     faults: tuple[SpecError, ...]
+    registers: Mapping[str, Path]
+    """The register of each file, faulty ones included as far as it is known."""
     read: float = field(default_factory=time.monotonic)
 
     @property
@@ -313,8 +315,12 @@ class _Specs:
         return time.monotonic() - self.read
 
     def says_as(self, other: "_Specs") -> bool:
-        """Return whether files and faults are those of another reading."""
-        return self.files == other.files and [*map(str, self.faults)] == [*map(str, other.faults)]
+        """Return whether files, faults and registers are those of another reading."""
+        return (
+            self.files == other.files
+            and self.registers == other.registers
+            and [*map(str, self.faults)] == [*map(str, other.faults)]
+        )
 
 
 @dataclass(eq=False)
@@ -352,8 +358,7 @@ class Archive:
     def snapshot(self) -> Snapshot:
         """Read what has changed, and give all registers as they are now."""
         specs = self._read_specs()
-        folders = dict.fromkeys(file.spec.publication.register_folder for file in specs.files)
-        shelves = tuple(self._shelf(folder) for folder in sorted(folders))
+        shelves = tuple(self._shelf(folder) for folder in sorted(set(specs.registers.values())))
         with self._lock:
             known = self._snapshot
             same = (
@@ -373,7 +378,9 @@ class Archive:
             known = self._specs
             if known is None or known.seen != seen or known.age > SPECS_SECONDS:
                 files, faults = read_all(folder)
-                specs = _Specs(seen, tuple(files), tuple(faults))
+                before = known.registers if known is not None else {}
+                registers = _registers(folder, files, before)
+                specs = _Specs(seen, tuple(files), tuple(faults), registers)
                 # the same tuple, so that what was made of it can be used again
                 if known is not None and specs.says_as(known):
                     specs = replace(known, seen=seen, read=specs.read)
@@ -547,6 +554,28 @@ class Archive:
                     self.past(attempt)
                 # visitors come first
                 time.sleep(0)
+
+
+def _registers(
+    folder: Path, files: Sequence[SpecFile], before: Mapping[str, Path]
+) -> dict[str, Path]:
+    """Name the register of each spec; a faulty spec must not hide what it has released."""
+    registers = {file.name: file.spec.publication.register_folder for file in files}
+    for path in folder.glob("*.yaml"):
+        if path.name not in registers:
+            place = _register_in(path) or before.get(path.name)
+            if place is not None:
+                registers[path.name] = place
+    return registers
+
+
+def _register_in(path: Path) -> Path | None:
+    """Find the register that a faulty spec still names; None if it names none."""
+    try:
+        content = from_yaml(path.read_text(encoding="utf-8"))
+        return path.absolute().parent / content["publication"]["register_folder"]
+    except (ReleaseError, OSError, ValueError, TypeError, LookupError):
+        return None
 
 
 def _read(register: Register) -> Shelf:
