@@ -87,7 +87,7 @@ def _pages(quarters: Quarters, attempts: int) -> dict[str, str]:
         "register": "/register",
         "register, last page": f"/register?page={attempts}",
         "register, search": f"/register?q={published}",
-        "register, search by reviewer": "/register?q=nobody",
+        "register, search by reviewer": "/register?q=bea",
         "register, outcome": "/register?outcome=blocked",
         "register, days": "/register?from=2020-06-01&to=2020-09-01&outcome=killed",
         "register as CSV": "/register.csv",

@@ -18,7 +18,7 @@ CHUNK = 256 * 1024
 
 FACTS = (
     "register", "attempt", "time", "dataset", "period", "revision", "outcome", "started_by",
-    "reviewer", "review_reason", "reason", "method", "k", "records", "groups", "spec_file",
+    "reviewer", "review_reason", "reason", "method", "k_in_spec", "records", "groups", "spec_file",
     "spec_sha256", "changes", "fault",
 )  # fmt: skip
 
@@ -39,7 +39,7 @@ def row_of(line: Line) -> dict[str, Any]:
         "review_reason": past.review_reason if past else None,
         "reason": past.reason if past else None,
         "method": past.method if past else None,
-        "k": past.k if past and past.k else None,
+        "k_in_spec": past.k if past and past.k else None,
         "records": past.records if past else None,
         "groups": past.groups if past else None,
         "spec_file": past.spec_file if past else None,

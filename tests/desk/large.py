@@ -17,6 +17,7 @@ from tasks.store.chain import (
     NO_LINE,
     PUBLISHED,
     PUBLISHING,
+    REJECTED,
     SEALED,
     STARTED,
     Chain,
@@ -49,8 +50,8 @@ def write_register(
 ) -> Chain:
     """Write a signed register of many attempts, which all have the figures of one manifest.
 
-    Of every three attempts one is published, if its period is not, one blocked and one killed; the
-    last ones wait for a decision.
+    Of every four attempts one is killed, one is blocked, one is sealed and one decides on it: it is
+    published if its period is not, and rejected otherwise. The last ones wait for a decision.
 
     Parameters
     ----------
@@ -93,28 +94,34 @@ def _events(
     nothing = {"attempt": "", "dataset": "", "period": ""}
     yield {**nothing, "time": _time(0), "event": KEY, "key": signer.public.text}
     published: set[str] = set()
+    candidate = ""
     for number in range(1, attempts + 1):
-        period = f"wave-{number * periods // (attempts + 1) + 1:05d}"
+        period = f"wave-{number // 4 * 4 * periods // (attempts + 1) + 1:05d}"
         about = {"attempt": f"{number:06d}-small-{period}", "dataset": "small", "period": period}
         steps = _steps(number, number > attempts - waiting, period in published)
+        decided = {} if steps[-1] not in (PUBLISHED, REJECTED) else {"candidate": candidate}
         if PUBLISHED in steps:
             published.add(period)
         written = None
         if steps != [ABANDONED]:
-            written = _write_manifest(folder / about["attempt"], manifest, **about)
+            review = {**decided, "approved": PUBLISHED in steps, "reviewer": "Bea"}
+            own = {"review": review} if decided else {}
+            written = _write_manifest(folder / about["attempt"], manifest | own, **about)
         started_by = f"Ana {number % 7}"
         yield {**about, "time": _time(number), "event": STARTED, "started_by": started_by}
         for step in steps:
-            yield {**about, "time": _time(number), "event": step, "manifest_sha256": written}
+            line = {**about, **decided, "time": _time(number), "event": step}
+            yield {**line, "manifest_sha256": written}
+        candidate = about["attempt"]
 
 
 def _steps(number: int, waits: bool, is_done: bool) -> list[str]:
     """Say what an attempt does after its start."""
-    if waits:
+    if waits or number % 4 == 2:
         return [SEALED]
-    if number % 3 == 1 and not is_done:
-        return [PUBLISHING, PUBLISHED]
-    return [BLOCKED] if number % 3 else [ABANDONED]
+    if number % 4 == 3:
+        return [REJECTED] if is_done else [PUBLISHING, PUBLISHED]
+    return [BLOCKED] if number % 4 else [ABANDONED]
 
 
 def _time(number: int) -> str:

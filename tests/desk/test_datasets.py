@@ -144,9 +144,9 @@ def test_a_run_that_should_have_started_makes_its_dataset_late(
         lambda text: text.replace("title:", "titel:"),
         lambda text: text + "release: twice\n",
         lambda text: text.replace("columns:", "columns: ["),
-        lambda text: "",
-        lambda text: "- " * 3000,
-        lambda text: "just words",
+        lambda _: "",
+        lambda _: "- " * 3000,
+        lambda _: "just words",
     ],
     ids=["method", "key", "twice", "syntax", "empty", "deep", "words"],
 )
