@@ -38,10 +38,14 @@ from tasks.store.chain import (
 from tasks.store.disk import PRIVATE, opened
 from tasks.store.history import MOST_PERIODS, RUNNING, Past, past_of
 from tasks.store.register import ATTEMPTS, MANIFEST, REPORT, WHAT, Register
+from tasks.store.shifts import shifts
 
 KEY_DIGITS = 12
 MOST_MANIFESTS = 128
 """Whole manifests that are kept in memory; of the others, only their figures."""
+
+MOST_BYTES = 256 * 2**20
+"""Size of the largest manifest or report that is read; those that runs write are far smaller."""
 
 SECONDS_BETWEEN_LOOKS = 2.0
 """Time after which the thread looks again whether a register has changed."""
@@ -67,6 +71,13 @@ def signature(path: Path) -> Signature | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _glimpse(path: Path) -> Signature | None:
+    """Identify the content of a file that may not be there for us; whoever reads it says why."""
+    with suppress(OSError):
+        return signature(path)
+    return None
 
 
 def _seconds_since(written: str) -> float:
@@ -374,7 +385,7 @@ class Archive:
     def _read_specs(self) -> "_Specs":
         folder = self._specs_folder()
         with self._lock:
-            seen = folder, tuple((path, signature(path)) for path in sorted(folder.glob("*")))
+            seen = folder, tuple((path, _glimpse(path)) for path in sorted(folder.glob("*")))
             known = self._specs
             if known is None or known.seen != seen or known.age > SPECS_SECONDS:
                 files, faults = read_all(folder)
@@ -423,8 +434,7 @@ class Archive:
         key = sha256, attempt.last.event, attempt.time
         past = self._pasts.get(key)
         if past is None:
-            manifest = self._read_manifest(attempt, sha256)
-            past = past_of(attempt.shelf.register, attempt.entries, manifest)
+            past = _described(attempt, self._read_manifest(attempt, sha256))
             self._pasts[key] = past
         return past
 
@@ -514,7 +524,13 @@ class Archive:
         return sum(not self.is_known(attempt) for attempt in snapshot.newest_first)
 
     def _read_manifest(self, attempt: Attempt, sha256: str) -> Manifest:
-        return decode(_checked(attempt, MANIFEST, sha256), attempt.name)
+        manifest = decode(_checked(attempt, MANIFEST, sha256), attempt.name)
+        own, line = manifest.release, attempt.last
+        if (own.name, own.period, own.revision) != (line.dataset, line.period, line.revision):
+            raise IntegrityError(
+                f"the manifest of attempt {attempt.name} is about another release than its line"
+            )
+        return manifest
 
     def keep_warm(self, *prepare: Callable[[Snapshot], None]) -> None:
         """Read everything in a thread, now and whenever a register has changed.
@@ -591,6 +607,16 @@ def _read(register: Register) -> Shelf:
 EMPTY = Chain()
 
 
+def _described(attempt: Attempt, manifest: Manifest) -> Past:
+    """Describe an attempt; parts of a manifest that no run has written must not break a page."""
+    try:
+        past = past_of(attempt.shelf.register, attempt.entries, manifest)
+        shifts([past])
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError):
+        raise IntegrityError(f"the manifest of attempt {attempt.name} cannot be read") from None
+    return past
+
+
 def _unreadable(register: Register, error: OSError) -> Shelf:
     fault = StorageError(
         f"{register.folder}: the register must be readable; it is not: {error.strerror}"
@@ -601,15 +627,18 @@ def _unreadable(register: Register, error: OSError) -> Shelf:
 def _checked(attempt: Attempt, name: str, sha256: str) -> bytes:
     """Read a file of an attempt, and check that it is the one that was written."""
     what = name.partition(".")[0]
+    altered = IntegrityError(f"the {what} of attempt {attempt.name} was altered")
     with opened(attempt.shelf.register.folder, WHAT, PRIVATE, make=False) as root:
         content = None
         if root.holds_folder(ATTEMPTS):
             with root.within(ATTEMPTS) as attempts:
                 if attempts.holds_folder(attempt.name):
                     with attempts.within(attempt.name) as folder:
+                        if folder.size(name) > MOST_BYTES:
+                            raise altered
                         content = folder.read(name)
     if content is None:
         raise IntegrityError(f"the {what} of attempt {attempt.name} is missing")
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise IntegrityError(f"the {what} of attempt {attempt.name} was altered")
+        raise altered
     return content
