@@ -10,7 +10,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from algorithms.errors import IntegrityError, ReleaseError, SpecError, StorageEr
 from expectations.manifest import Manifest, decode
 from expectations.request.named import specs_folder
 from expectations.request.periods import in_order
-from expectations.request.spec_file import SpecFile
+from expectations.request.spec_file import SpecFile, from_yaml
 from expectations.request.spec_folder import read_all
 from tasks.store.chain import (
     ABANDONED,
@@ -38,9 +38,13 @@ from tasks.store.desk_pages import key_of
 from tasks.store.disk import PRIVATE, opened
 from tasks.store.history import MOST_PERIODS, RUNNING, Past, past_of
 from tasks.store.register import ATTEMPTS, MANIFEST, REPORT, WHAT, Register
+from tasks.store.shifts import shifts
 
 MOST_MANIFESTS = 128
 """Whole manifests that are kept in memory; of the others, only their figures."""
+
+MOST_BYTES = 256 * 2**20
+"""Size of the largest manifest or report that is read; those that runs write are far smaller."""
 
 SECONDS_BETWEEN_LOOKS = 2.0
 """Time after which the thread looks again whether a register has changed."""
@@ -306,6 +310,8 @@ class _Specs:
     seen: object
     files: tuple[SpecFile, ...]
     faults: tuple[SpecError, ...]
+    registers: Mapping[str, Path]
+    """The register of each file, faulty ones included as far as it is known."""
     read: float = field(default_factory=time.monotonic)
 
     @property
@@ -314,8 +320,12 @@ class _Specs:
         return time.monotonic() - self.read
 
     def says_as(self, other: "_Specs") -> bool:
-        """Return whether files and faults are those of another reading."""
-        return self.files == other.files and [*map(str, self.faults)] == [*map(str, other.faults)]
+        """Return whether files, faults and registers are those of another reading."""
+        return (
+            self.files == other.files
+            and self.registers == other.registers
+            and [*map(str, self.faults)] == [*map(str, other.faults)]
+        )
 
 
 @dataclass(eq=False)
@@ -353,8 +363,7 @@ class Archive:
     def snapshot(self) -> Snapshot:
         """Read what has changed, and give all registers as they are now."""
         specs = self._read_specs()
-        folders = dict.fromkeys(file.spec.publication.register_folder for file in specs.files)
-        shelves = tuple(self._shelf(folder) for folder in sorted(folders))
+        shelves = tuple(self._shelf(folder) for folder in sorted(set(specs.registers.values())))
         with self._lock:
             known = self._snapshot
             same = (
@@ -374,7 +383,9 @@ class Archive:
             known = self._specs
             if known is None or known.seen != seen or known.age > SPECS_SECONDS:
                 files, faults = read_all(folder)
-                specs = _Specs(seen, tuple(files), tuple(faults))
+                before = known.registers if known is not None else {}
+                registers = _registers(folder, files, before)
+                specs = _Specs(seen, tuple(files), tuple(faults), registers)
                 # the same tuple, so that what was made of it can be used again
                 if known is not None and specs.says_as(known):
                     specs = replace(known, seen=seen, read=specs.read)
@@ -417,8 +428,7 @@ class Archive:
         key = sha256, attempt.last.event, attempt.time
         past = self._pasts.get(key)
         if past is None:
-            manifest = self._read_manifest(attempt, sha256)
-            past = past_of(attempt.shelf.register, attempt.entries, manifest)
+            past = _described(attempt, self._read_manifest(attempt, sha256))
             self._pasts[key] = past
         return past
 
@@ -508,7 +518,13 @@ class Archive:
         return sum(not self.is_known(attempt) for attempt in snapshot.newest_first)
 
     def _read_manifest(self, attempt: Attempt, sha256: str) -> Manifest:
-        return decode(_checked(attempt, MANIFEST, sha256), attempt.name)
+        manifest = decode(_checked(attempt, MANIFEST, sha256), attempt.name)
+        own, line = manifest.release, attempt.last
+        if (own.name, own.period, own.revision) != (line.dataset, line.period, line.revision):
+            raise IntegrityError(
+                f"the manifest of attempt {attempt.name} is about another release than its line"
+            )
+        return manifest
 
     def keep_warm(self, *prepare: Callable[[Snapshot], None]) -> None:
         """Read everything in a thread, now and whenever a register has changed.
@@ -550,6 +566,28 @@ class Archive:
                 time.sleep(0)
 
 
+def _registers(
+    folder: Path, files: Sequence[SpecFile], before: Mapping[str, Path]
+) -> dict[str, Path]:
+    """Name the register of each spec; a faulty spec must not hide what it has released."""
+    registers = {file.name: file.spec.publication.register_folder for file in files}
+    for path in folder.glob("*.yaml"):
+        if path.name not in registers:
+            place = _register_in(path) or before.get(path.name)
+            if place is not None:
+                registers[path.name] = place
+    return registers
+
+
+def _register_in(path: Path) -> Path | None:
+    """Find the register that a faulty spec still names; None if it names none."""
+    try:
+        content = from_yaml(path.read_text(encoding="utf-8"))
+        return path.absolute().parent / content["publication"]["register_folder"]
+    except (ReleaseError, OSError, ValueError, TypeError, LookupError):
+        return None
+
+
 def _read(register: Register) -> Shelf:
     """Read the lines of a register; it does not read those again that it has read before."""
     try:
@@ -563,6 +601,16 @@ def _read(register: Register) -> Shelf:
 EMPTY = Chain()
 
 
+def _described(attempt: Attempt, manifest: Manifest) -> Past:
+    """Describe an attempt; parts of a manifest that no run has written must not break a page."""
+    try:
+        past = past_of(attempt.shelf.register, attempt.entries, manifest)
+        shifts([past])
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError):
+        raise IntegrityError(f"the manifest of attempt {attempt.name} cannot be read") from None
+    return past
+
+
 def _unreadable(register: Register, error: OSError) -> Shelf:
     fault = StorageError(
         f"{register.folder}: the register must be readable; it is not: {error.strerror}"
@@ -573,15 +621,18 @@ def _unreadable(register: Register, error: OSError) -> Shelf:
 def _checked(attempt: Attempt, name: str, sha256: str) -> bytes:
     """Read a file of an attempt, and check that it is the one that was written."""
     what = name.partition(".")[0]
+    altered = IntegrityError(f"the {what} of attempt {attempt.name} was altered")
     with opened(attempt.shelf.register.folder, WHAT, PRIVATE, make=False) as root:
         content = None
         if root.holds_folder(ATTEMPTS):
             with root.within(ATTEMPTS) as attempts:
                 if attempts.holds_folder(attempt.name):
                     with attempts.within(attempt.name) as folder:
+                        if folder.size(name) > MOST_BYTES:
+                            raise altered
                         content = folder.read(name)
     if content is None:
         raise IntegrityError(f"the {what} of attempt {attempt.name} is missing")
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise IntegrityError(f"the {what} of attempt {attempt.name} was altered")
+        raise altered
     return content

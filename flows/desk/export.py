@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from algorithms.measures import MEASURES
@@ -18,7 +18,7 @@ CHUNK = 256 * 1024
 
 FACTS = (
     "register", "attempt", "time", "dataset", "period", "revision", "outcome", "started_by",
-    "reviewer", "review_reason", "reason", "method", "k", "records", "groups", "spec_file",
+    "reviewer", "review_reason", "reason", "method", "k_in_spec", "records", "groups", "spec_file",
     "spec_sha256", "changes", "fault",
 )  # fmt: skip
 
@@ -39,7 +39,7 @@ def row_of(line: Line) -> dict[str, Any]:
         "review_reason": past.review_reason if past else None,
         "reason": past.reason if past else None,
         "method": past.method if past else None,
-        "k": past.k if past and past.k else None,
+        "k_in_spec": past.k if past and past.k else None,
         "records": past.records if past else None,
         "groups": past.groups if past else None,
         "spec_file": past.spec_file if past else None,
@@ -54,23 +54,24 @@ def as_csv(lines: Sequence[Line]) -> Iterator[str]:
     names = {name for line in lines for name in line.measures}
     measures = [name for name in MEASURES if name in names]
     measures += sorted(names - set(measures))
-    yield _csv_line([*FACTS, *measures])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([*FACTS, *measures])
     for line in lines:
-        facts = row_of(line)
-        yield _csv_line(
-            [
-                *(guarded(facts[name]) for name in FACTS),
-                *(_finite(line.measures.get(name)) for name in measures),
-            ]
-        )
+        facts, finite = row_of(line), _finite(line.measures)
+        writer.writerow([*(guarded(facts[name]) for name in FACTS), *map(finite.get, measures)])
+        if text.tell() >= CHUNK:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
 
 
 def as_json(lines: Sequence[Line]) -> Iterator[str]:
     """Write attempts as JSON; a measure that is not a number is null."""
     yield '{"attempts": ['
     for number, line in enumerate(lines):
-        measures = {name: _finite(value) for name, value in line.measures.items()}
-        content = {**row_of(line), "measures": measures}
+        content = {**row_of(line), "measures": _finite(line.measures)}
         yield (",\n" if number else "\n") + json.dumps(content, ensure_ascii=False)
     yield "\n]}\n"
 
@@ -101,11 +102,6 @@ def guarded(cell: object) -> object:
     return cell
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _csv_line(cells: Sequence[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(cells)
-    return text.getvalue()
+def _finite(measures: Mapping[str, float]) -> dict[str, float | None]:
+    """Replace measures that are not a number, which neither format can write."""
+    return {name: value if math.isfinite(value) else None for name, value in measures.items()}

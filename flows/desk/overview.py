@@ -214,9 +214,11 @@ def _last(archive: Archive, snapshot: Snapshot, name: str) -> tuple[Past | None,
 def _spec_of(archive: Archive, snapshot: Snapshot, name: str) -> tuple[str, str]:
     """Find the file that last released a dataset without a valid spec, and its fault."""
     attempts = [each for period in snapshot.by_dataset[name].values() for each in period]
-    newest = max(attempts, key=lambda attempt: attempt.time)
+    # an attempt that was killed names no file
+    recorded = [attempt for attempt in attempts if attempt.manifest_sha256 is not None]
+    newest = max(recorded, key=lambda attempt: attempt.time, default=None)
     try:
-        file = archive.past(newest).spec_file
+        file = "" if newest is None else archive.past(newest).spec_file
     except ReleaseError as error:
         return "", str(error)
     return file, _faults_by_file(snapshot).get(file, NO_SPEC)

@@ -85,6 +85,8 @@ def _folder(attempt: Attempt, manifest: Manifest) -> Iterator[Folder]:
     """Open the folder of the files; no part of it may be a link."""
     if attempt.is_public:
         place = public_place(manifest)
+        if len(place.parents) < 2 or "\0" in str(place):
+            raise StorageError("the manifest names a folder that no release has")
         root, parts, what, modes = place.parents[1], place.parts[-2:], "public_folder", PUBLIC
     else:
         root, parts = attempt.shelf.register.folder, (CANDIDATES, attempt.name)

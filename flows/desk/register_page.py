@@ -83,4 +83,5 @@ def _lines(request: Request, wanted: Filter) -> list[Line]:
 
 def _sent(parts: Iterator[str], kind: str, name: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(in_chunks(parts), media_type=kind, headers=headers)
+    chunks = (part.encode(errors="replace") for part in in_chunks(parts))
+    return StreamingResponse(chunks, media_type=kind, headers=headers)

@@ -48,7 +48,8 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
         "can_log_out": visitor.user is not None and not visitor.by_proxy,
     }
     text = ENVIRONMENT.get_template(template).render(frame | values)
-    return HTMLResponse(text, status_code=status)
+    # the name of a file need not be text
+    return HTMLResponse(text.encode(errors="replace"), status_code=status)
 
 
 def csrf_field(token: str) -> Markup:

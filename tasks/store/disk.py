@@ -202,6 +202,14 @@ class Folder:
             return False
         return True
 
+    def size(self, name: str) -> int:
+        """Give the number of bytes of a file; 0 if there is none."""
+        with self.in_words():
+            try:
+                return os.stat(name, dir_fd=self.handle, follow_symlinks=False).st_size
+            except FileNotFoundError:
+                return 0
+
     def flush(self) -> None:
         """Flush the list of names to disk."""
         with self.in_words():
