@@ -583,7 +583,8 @@ def _register_in(path: Path) -> Path | None:
     """Find the register that a faulty spec still names; None if it names none."""
     try:
         content = from_yaml(path.read_text(encoding="utf-8"))
-        return path.absolute().parent / content["publication"]["register_folder"]
+        place: str = content["publication"]["register_folder"]
+        return path.absolute().parent / place
     except (ReleaseError, OSError, ValueError, TypeError, LookupError):
         return None
 

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from algorithms.errors import ReleaseError
 from expectations.manifest import Manifest
-from expectations.review import plain
+from expectations.review import DESK, plain
 from flows.desk.access import AUDITOR, REVIEWER, User, allow
 from flows.desk.archive import Archive, Attempt
 from flows.desk.deciding import Carried, carry_out, decision_of
@@ -56,15 +56,22 @@ class Waiting:
         """Whether all decisions are entered, and only have to be carried out."""
         return self.ballot is not None and self.ballot.missing == 0
 
+    def has_approved(self, user: User) -> bool:
+        """Return whether a user has approved the candidate at the desk."""
+        decisions = self.ballot.decisions if self.ballot is not None else ()
+        return any(
+            each.approved and each.channel == DESK and plain(each.reviewer) == plain(user.name)
+            for each in decisions
+        )
+
     def reason_against(self, user: User) -> str:
-        """Say why a user may not decide; empty if the user may."""
+        """Say why a user may not approve; empty if the user may."""
         if self.manifest is None or self.ballot is None:
             return "the candidate cannot be read"
         if plain(self.manifest.started_by) in (plain(user.name), plain(user.login)):
             return "you started this run, and another person must decide"
-        approved = {plain(each.reviewer) for each in self.ballot.decisions if each.approved}
-        if plain(user.name) in approved:
-            return "you have approved it, and another person must decide too"
+        if self.has_approved(user):
+            return "you have approved it, and another person must approve it too"
         return ""
 
 
@@ -155,6 +162,7 @@ def _shown(
         carried=carried,
         against=waiting.reason_against(user) if waiting.attempt.waits else "it is decided",
         may_decide=user.may(REVIEWER),
+        may_only_reject=waiting.has_approved(user),
         key=key.fingerprint if key is not None else "",
         reason=reason,
         command=_command(waiting, user),

@@ -91,8 +91,7 @@ def record_review(register: Register, root: Folder, candidate: str, decision: De
     if decision.channel == NO_ANSWER and not before.missing:
         # the last answer came in the last moment
         return
-    same = [each for each in before.decisions if plain(each.reviewer) == plain(decision.reviewer)]
-    if same and same[0].approved == decision.approved:
+    if _is_entered(before, decision):
         if before.missing:
             raise RefusedError(
                 f"each reviewer decides once; {decision.reviewer} has approved {candidate}, which "
@@ -110,6 +109,16 @@ def record_review(register: Register, root: Folder, candidate: str, decision: De
         channel=decision.channel,
         reviewer_key=decision.key or None,
         reviewer_signature=decision.signature or None,
+    )
+
+
+def _is_entered(before: Ballot, decision: Decision) -> bool:
+    """Return whether a person has decided so; whoever has logged in replaces a claimed name."""
+    return any(
+        plain(each.reviewer) == plain(decision.reviewer)
+        and each.approved == decision.approved
+        and (each.channel == DESK or decision.channel != DESK)
+        for each in before.decisions
     )
 
 

@@ -93,7 +93,7 @@ def test_two_reviewers_take_a_candidate_from_the_queue_to_the_public(review: Rev
     assert "Your approval is recorded" in first.text
     assert not folder_of(review.request).exists()
     again = bea.get(review.path).text
-    assert "you have approved it" in again
+    assert "You have approved it" in again
     second = review.decide(carl, "approve")
     assert "Published" in second.text
     found = verify(folder_of(review.request))
@@ -144,7 +144,10 @@ def test_one_rejection_with_a_reason_drops_the_candidate(review: Review) -> None
 
 def test_a_reviewer_who_approved_can_still_reject(review: Review) -> None:
     bea = review.log_in("bea")
-    review.decide(bea, "approve")
+    page = review.decide(bea, "approve").text
+    assert "Until then you can still reject it" in page
+    assert 'value="reject"' in page
+    assert 'value="approve"' not in page
     assert "Rejected" in review.decide(bea, "reject", reason="seen too late").text
     assert events(review.request) == ["sealed", "rejected"]
 
@@ -266,6 +269,24 @@ def test_where_the_spec_allows_it_a_claimed_name_counts_and_is_called_one(
     assert "Published" in review.decide(bea, "approve").text
     report = bea.get(f"/releases/{key_of(request_of.register)}/000002-small-2026-Q3/report").text
     assert "Dora (a claimed name, Prefect UI), approved" in report
+
+
+def test_a_reviewer_at_the_desk_replaces_whoever_claimed_the_name(
+    home: Path, request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    review = sealed(home, request_of, monkeypatch, ONE | {"review": {"reviewers": 2}})
+    enter_review(request_of.register, NAME, Decision(True, "Bea", channel=PREFECT_UI))
+    bea = review.log_in("bea")
+    assert "recorded" in review.decide(bea, "approve", reason="it is me").text
+    register = Register(request_of.register)
+    [counted] = ballot(register.chain(), register.manifest(NAME)).decisions
+    assert (counted.channel, counted.reason) == (DESK, "it is me")
+    assert not folder_of(request_of).exists()
+    # and a claimed name does not count a second time
+    with pytest.raises(RefusedError, match="each reviewer decides once"):
+        enter_review(request_of.register, NAME, Decision(True, "Bea", channel=PREFECT_UI))
+    assert "Published" in review.decide(review.log_in("carl"), "approve").text
+    assert audit(request_of.register).faults == []
 
 
 def test_a_decision_that_a_crash_left_open_can_be_carried_out(review: Review) -> None:
