@@ -28,6 +28,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateName,
 )
 from prefect.client.schemas.objects import Artifact, FlowRun
+from prefect.client.schemas.sorting import ArtifactSort
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
     PREFECT_API_URL,
@@ -130,11 +131,13 @@ class Site:
         return [str(run.parameters["flow_run_id"]) for run in runs]
 
     def artefacts(self, run_id: UUID) -> dict[str, Artifact]:
-        """Give the artefacts of a run by their keys."""
+        """Give the artefacts of a run by their keys, the last of each."""
         wanted = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run_id]))
         with self.client() as client:
-            found = client.read_artifacts(artifact_filter=wanted)
-        return {str(artefact.key): artefact for artefact in found}
+            found = client.read_artifacts(
+                artifact_filter=wanted, sort=ArtifactSort.CREATED_DESC, limit=200
+            )
+        return {str(artefact.key): artefact for artefact in reversed(found)}
 
     def log_in(self, window: Browser) -> None:
         window.visit(self.url)

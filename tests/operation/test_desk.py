@@ -217,6 +217,7 @@ def test_a_scheduled_run_waits_for_many_leases_and_goes_on_when_the_desk_decides
     assert bea.get(page).status_code == 200
 
 
+@pytest.mark.slow
 def test_with_a_limit_on_its_deployment_a_run_would_not_outlast_a_lease(place: Site) -> None:
     data = Reviewed(place, "leased")
     with place.client() as client:
@@ -272,6 +273,7 @@ def test_with_two_reviewers_a_run_waits_until_the_second_has_decided(place: Site
     assert "Carl, approved in the desk" in report
 
 
+@pytest.mark.slow
 def test_a_name_in_the_prefect_ui_is_a_claim_and_counts_where_the_spec_allows_it(
     place: Site,
 ) -> None:
@@ -304,6 +306,7 @@ def test_a_name_in_the_prefect_ui_is_refused_where_the_spec_asks_for_checked_one
     data.released()
 
 
+@pytest.mark.slow
 def test_a_candidate_that_no_run_holds_is_rejected_in_the_desk_and_told_of_once(
     place: Site, letters: Letters
 ) -> None:
