@@ -208,11 +208,32 @@ def enter_review(register_folder: Path, candidate: str, decision: Decision) -> B
 
 @stage(name="decide", retries=2)
 def settle(register_folder: Path, candidate: str) -> PublishedFolder | Undecided:
-    """Publish or drop a candidate on which its reviewers have decided; raises like `decide`."""
+    """Publish or drop a candidate on which its reviewers have decided; raises like `decide`.
+
+    If that was done elsewhere in the meantime, the outcome is the same.
+    """
     register = Register(register_folder)
     with register.opened() as root:
+        settled = _settled(register, candidate)
+        if settled is not None:
+            return settled
         candidates.check_waiting(register, candidate)
         return _settle(register, root, candidate)
+
+
+def _settled(register: Register, candidate: str) -> PublishedFolder | None:
+    """Find the release that a candidate has become; None if it was not carried out."""
+    for entries in register.chain().attempts.values():
+        last = entries[-1]
+        if last.candidate != candidate or last.event not in (PUBLISHED, REJECTED):
+            continue
+        manifest = register.manifest(last.attempt)
+        if last.event == REJECTED and manifest.review is not None:
+            raise RejectedError(rejection(manifest.review))
+        if manifest.public is not None:
+            path = register.manifest_path(last.attempt)
+            return PublishedFolder(Path(manifest.public.folder), path, unchanged=False)
+    return None
 
 
 def _settle(register: Register, root: Folder, candidate: str) -> PublishedFolder | Undecided:

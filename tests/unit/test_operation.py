@@ -34,7 +34,7 @@ from flows.operation.installation import (
 )
 from flows.operation.server import quieten
 from flows.operation.up import up
-from tasks.publish import Candidate, PublishedFolder, decide, publish, seal
+from tasks.publish import Candidate, PublishedFolder, decide, publish, seal, settle
 from tasks.store.audit import audit
 from tasks.store.disk import try_lock
 from tasks.store.history import history
@@ -196,6 +196,23 @@ def test_a_candidate_whose_period_was_published_meanwhile_is_refused(request_of:
     with pytest.raises(RefusedError, match="must not change once published"):
         decide.fn(request_of.register, held.attempt, Decision(True, "Bea"))
     assert audit(request_of.register).waiting == [held.attempt]
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_decision_that_was_carried_out_elsewhere_has_the_same_outcome(
+    request_of: Request, approved: bool
+) -> None:
+    held = sealed(request_of)
+    decision = Decision(approved, "Bea", "looked at")
+    if approved:
+        folder = decide.fn(request_of.register, held.attempt, decision)
+        assert settle.fn(request_of.register, held.attempt) == folder
+    else:
+        for step in (decide.fn, lambda *names: settle.fn(*names[:2])):
+            with pytest.raises(RejectedError, match="rejected by Bea: looked at"):
+                step(request_of.register, held.attempt, decision)
+    outcome = ["publishing", "published"] if approved else ["rejected"]
+    assert events(request_of) == ["sealed", *outcome]
 
 
 def test_a_line_cut_off_at_the_end_is_found_by_a_witness(published: Request) -> None:
