@@ -589,7 +589,8 @@ def _register_in(path: Path) -> Path | None:
     """Find the register that a faulty spec still names; None if it names none."""
     try:
         content = from_yaml(path.read_text(encoding="utf-8"))
-        return path.absolute().parent / content["publication"]["register_folder"]
+        named: str = content["publication"]["register_folder"]
+        return path.absolute().parent / named
     except (ReleaseError, OSError, ValueError, TypeError, LookupError):
         return None
 
