@@ -26,7 +26,7 @@ import psutil
 
 from flows.desk.archive import key_of
 from tasks.publish import begin
-from tasks.store.register import Register
+from tasks.store.register import Register, Running
 from tests.desk.desk import PASSWORD, add_user
 from tests.desk.large import large_register
 from tests.desk.quarters import Quarters
@@ -131,7 +131,7 @@ def _entering(quarters: Quarters) -> float:
         return time.perf_counter() - started
 
 
-def _begin(quarters: Quarters):  # type: ignore[no-untyped-def]
+def _begin(quarters: Quarters) -> Running:
     return begin(quarters.load(release={"period": "2026-Q4"}, source={"path": "x.csv"}), "Ana")
 
 
