@@ -24,8 +24,8 @@ from statistics import median
 import httpx
 import psutil
 
-from flows.desk.archive import key_of
 from tasks.publish import begin
+from tasks.store.desk_pages import key_of
 from tasks.store.register import Register, Running
 from tests.desk.desk import PASSWORD, add_user
 from tests.desk.large import large_register

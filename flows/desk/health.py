@@ -11,10 +11,10 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from flows.desk.access import ADMINISTRATOR, AUDITOR, ENGINEER, User, allow
-from flows.desk.archive import Snapshot
 from flows.desk.library import library_of
 from flows.desk.rendering import page
 from flows.desk.server import Answer
+from flows.desk.snapshot import Snapshot
 from flows.desk.state import desk_of
 from tasks.store.history import RUNNING
 

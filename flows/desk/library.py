@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from fastapi import Request
 
-from flows.desk.archive import Archive, Snapshot
+from flows.desk.archive import Archive
 from flows.desk.pictures import Pictures
 from flows.desk.server import Server
+from flows.desk.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from datetime import date
 from urllib.parse import urlencode
 
 from algorithms.errors import ReleaseError
-from flows.desk.archive import KILLED, WAITING, Archive, Attempt, Snapshot
+from flows.desk.archive import Archive
+from flows.desk.snapshot import KILLED, WAITING, Attempt, Snapshot
 from tasks.store.chain import BLOCKED, FAILED, FORGOTTEN, PUBLISHED, REJECTED, SEALED, UNCHANGED
 from tasks.store.history import RUNNING, Past
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from algorithms.measures import MEASURES
 from expectations.gate import Verdict
-from flows.desk.archive import Attempt, Measured
+from flows.desk.snapshot import Attempt, Measured
 from tasks.reporting.page import counted, signed
 from tasks.store.history import Limited, Past
-from tasks.store.shifts import shown_limit, title_of
+from tasks.store.shifts import shown_limit, title_of, unit_of
 
 SHORT = 12
 """Digits of a checksum that are shown where there is little room."""
@@ -155,5 +155,11 @@ def _measures(before: Past, now: Past) -> Iterator[Difference]:
         values = [before.measures.get(name), now.measures.get(name)]
         old, new = ("" if value is None else shown_value(name, value) for value in values)
         known = [value for value in values if value is not None and math.isfinite(value)]
-        change = signed(known[1] - known[0]) if len(known) == 2 else ""
+        change = _change(name, *known) if len(known) == 2 else ""
         yield Difference(title_of(name), old, new, old != new, change, name in gated)
+
+
+def _change(name: str, before: float, now: float) -> str:
+    """Write by how much a measure changed, as precisely as it is shown."""
+    is_count = not unit_of(name) and before.is_integer() and now.is_integer()
+    return counted(int(now - before)) if is_count else signed(now - before)

@@ -14,9 +14,10 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from algorithms.errors import ReleaseError
-from flows.desk.archive import Archive, Snapshot
+from flows.desk.archive import Archive
 from flows.desk.library import library_of
 from flows.desk.overview import counts
+from flows.desk.snapshot import Snapshot
 
 TOKEN_FILE = "MICRORELEASE_METRICS_TOKEN_FILE"
 """Environment variable with a file that holds the token without which no metrics are sent."""

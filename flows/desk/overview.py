@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from algorithms.errors import ReleaseError, SpecError
 from expectations.request.spec_file import SpecFile
-from flows.desk.archive import KILLED, WAITING, Archive, Attempt, Snapshot, published
+from flows.desk.archive import Archive
 from flows.desk.server import Answer
+from flows.desk.snapshot import KILLED, WAITING, Attempt, Snapshot, published
 from tasks.store.chain import BLOCKED, FAILED, FORGOTTEN, PUBLISHED, REJECTED, SEALED, UNCHANGED
 from tasks.store.history import RUNNING, Past
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from algorithms.errors import IntegrityError, StorageError
 from expectations.manifest import Manifest
 from expectations.published.files import OpenFile
-from flows.desk.archive import Attempt
+from flows.desk.snapshot import Attempt
 from tasks.store.candidates import CANDIDATES
 from tasks.store.disk import PRIVATE, PUBLIC, Folder, opened
 from tasks.store.register import WHAT, public_place

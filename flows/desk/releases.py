@@ -11,12 +11,12 @@ from algorithms.errors import IntegrityError, ReleaseError
 from expectations.manifest import Manifest
 from expectations.published.files import METHODOLOGY
 from flows.desk.access import AUDITOR, REVIEWER, User, allow
-from flows.desk.archive import Attempt, Snapshot
 from flows.desk.faults import fault
 from flows.desk.library import Library, library_of
 from flows.desk.measures import Difference, differences, judgements
 from flows.desk.public_files import Copy, copies, open_copy
 from flows.desk.rendering import page
+from flows.desk.snapshot import Attempt, Snapshot
 from flows.desk.verifying import Verified, verify_again
 from tasks.store.history import Past
 

@@ -10,7 +10,7 @@ from algorithms.errors import ReleaseError
 from expectations.manifest import Manifest
 from expectations.review import DESK, plain
 from flows.desk.access import AUDITOR, REVIEWER, User, allow
-from flows.desk.archive import Archive, Attempt
+from flows.desk.archive import Archive
 from flows.desk.deciding import Carried, carry_out, decision_of
 from flows.desk.forms import form
 from flows.desk.keys import own_key
@@ -18,6 +18,7 @@ from flows.desk.library import library_of
 from flows.desk.measures import judgements
 from flows.desk.releases import Asked
 from flows.desk.rendering import page
+from flows.desk.snapshot import Attempt
 from tasks.store import candidates
 from tasks.store.reviews import Ballot, ballot
 

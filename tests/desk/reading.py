@@ -4,9 +4,9 @@ from fastapi import FastAPI
 from lxml import html
 from starlette.testclient import TestClient
 
-from flows.desk.archive import key_of
 from flows.desk.server import Answer, Server
 from flows.operation.status import Status
+from tasks.store.desk_pages import key_of
 from tests.desk.quarters import Quarters
 
 Rows = list[list[str]]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from flows.desk.archive import key_of
 from flows.desk.user import ROLES
+from tasks.store.desk_pages import key_of
 from tasks.store.home import HOME
 from tasks.store.register import Register
 from tests.browser import Browser, browsers

@@ -18,9 +18,10 @@ from starlette.testclient import TestClient
 
 from algorithms.errors import IntegrityError
 from expectations.review import Decision
-from flows.desk.archive import MOST_BYTES, Archive, key_of
+from flows.desk.archive import MOST_BYTES, Archive
 from flows.desk.public_files import open_copy
 from tasks.publish import begin, decide
+from tasks.store.desk_pages import key_of
 from tests.desk.desk import desk_with_users, logged_in
 from tests.desk.forging import FORGED, forge, manifest_of
 from tests.desk.quarters import Quarters

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from flows.desk.archive import key_of
+from tasks.store.desk_pages import key_of
 from tests.axe import violations
 from tests.browser import Browser
 from tests.desk.desk import PASSWORD

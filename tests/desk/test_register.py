@@ -16,9 +16,9 @@ from starlette.testclient import TestClient
 from algorithms.errors import RejectedError
 from expectations.review import Decision
 from flows.desk import listing
-from flows.desk.archive import key_of
 from flows.desk.export import FACTS, FORMULA, guarded
 from tasks.publish import begin, decide
+from tasks.store.desk_pages import key_of
 from tests.desk.desk import desk_with_users, logged_in
 from tests.desk.large import large_register
 from tests.desk.quarters import REASON, Quarters

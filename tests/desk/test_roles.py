@@ -6,8 +6,8 @@ from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
 from flows.desk.app import ROUTERS
-from flows.desk.archive import key_of
 from flows.desk.user import ROLES
+from tasks.store.desk_pages import key_of
 from tests.desk.desk import logged_in, token, visitor
 from tests.desk.quarters import Quarters
 
