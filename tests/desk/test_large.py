@@ -71,8 +71,10 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Quarters:
 
 
 @pytest.fixture
-def desk(large: Quarters) -> FastAPI:
-    return desk_with_users(large.folder.parent / "home")
+def desk(large: Quarters) -> Iterator[FastAPI]:
+    app = desk_with_users(large.folder.parent / "home")
+    yield app
+    app.state.desk.close()
 
 
 @pytest.fixture
