@@ -3,9 +3,10 @@
 A real desk is started, once for each page and once for all of them. ``at the start`` is the time of
 the first request that a new desk answers, while its thread still reads the register; ``first`` is
 that of the first visit after the thread has read everything, and ``again`` that of later visits.
-Memory is that of an idle desk, before and after a visit to every page. The last lines time the
-next attempt that is entered in the same register, and an audit of its chain. Run it with ``python
--m benchmarks.desk``; it takes about two minutes.
+``CPU`` are the seconds of the processor that the desk takes for such a visit. Memory is that of an
+idle desk, before and after a visit to every page. The last lines time the next attempt that is
+entered in the same register, and a reader of its lines. Run it with ``python -m benchmarks.desk``;
+it takes about three minutes.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -33,8 +34,9 @@ from tests.desk.quarters import Quarters
 
 ATTEMPTS, PERIODS, WAITING = 10_000, 2_500, 5
 MEBIBYTE = 2**20
+VISITS = 3
 IDLE = 0.02
-"""Seconds of the processor in a second that an idle desk may take."""
+"""Seconds of the processor that an idle desk takes at most between two looks."""
 LOGIN = "all"
 
 
@@ -58,22 +60,27 @@ def measure(folder: Path, attempts: int) -> None:
     add_user(home, LOGIN, "engineer", "reviewer", "auditor", "administrator")
     paths = _pages(quarters, attempts)
     at_start = {name: _first_answer(home, specs, path) for name, path in paths.items()}
-    _say(f"{'page':34}{'at the start':>14}{'first':>8}{'again':>8}{'bytes':>12}")
+    _say(f"{'page':34}{'at the start':>14}{'first':>8}{'again':>8}{'CPU':>8}{'bytes':>12}")
     with _desk(home, specs) as (process, client):
         _settle(process)
         before = process.memory_info().rss
         for name, path in paths.items():
             first, size = _visit(client, path)
-            again = median(_visit(client, path)[0] for _ in range(3))
-            _say(f"{name:34}{at_start[name]:>14.2f}{first:>8.2f}{again:>8.2f}{size:>12,}")
+            used = _cpu(process)
+            again = median(_visit(client, path)[0] for _ in range(VISITS))
+            cpu = (_cpu(process) - used) / VISITS
+            _say(
+                f"{name:34}{at_start[name]:>14.2f}{first:>8.2f}{again:>8.2f}{cpu:>8.2f}{size:>12,}"
+            )
         grown = _grown(quarters, client)
         _settle(process)
         after = process.memory_info().rss
     _say(f"\n{'the first list after a new line':34}{grown:>14.2f}")
     _say(f"{'MiB of the idle desk':34}{before // MEBIBYTE:>14}")
     _say(f"{'MiB after every page':34}{after // MEBIBYTE:>14}")
-    _say(f"{'entering an attempt':34}{_entering(quarters):>14.2f}")
-    _say(f"{'following the chain':34}{_following(quarters):>14.2f}")
+    for name, act in (("entering an attempt", _enter), ("following the chain", _follow)):
+        seconds, cpu = _timed(act, quarters)
+        _say(f"{name:34}{seconds:>14.2f}{'':16}{cpu:>8.2f}")
 
 
 def _pages(quarters: Quarters, attempts: int) -> dict[str, str]:
@@ -125,20 +132,23 @@ def _grown(quarters: Quarters, client: httpx.Client) -> float:
     return seconds
 
 
-def _entering(quarters: Quarters) -> float:
-    started = time.perf_counter()
-    with closing(_begin(quarters)):
-        return time.perf_counter() - started
+def _timed(act: Callable[[Quarters], None], quarters: Quarters) -> tuple[float, float]:
+    """Give the seconds and the CPU seconds that something takes."""
+    started, used = time.perf_counter(), time.process_time()
+    act(quarters)
+    return time.perf_counter() - started, time.process_time() - used
+
+
+def _enter(quarters: Quarters) -> None:
+    _begin(quarters).close()
 
 
 def _begin(quarters: Quarters) -> Running:
     return begin(quarters.load(release={"period": "2026-Q4"}, source={"path": "x.csv"}), "Ana")
 
 
-def _following(quarters: Quarters) -> float:
-    started = time.perf_counter()
+def _follow(quarters: Quarters) -> None:
     Register(quarters.register).chain()
-    return time.perf_counter() - started
 
 
 @contextmanager
@@ -188,9 +198,14 @@ def _cookies(answer: httpx.Response) -> str:
 def _settle(process: psutil.Process) -> None:
     """Wait until the thread of a desk has read everything."""
     used = -1.0
-    while (now := sum(process.cpu_times()[:2])) > used + IDLE:
+    while (now := _cpu(process)) > used + IDLE:
         used = now
         time.sleep(3.0)
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
 
 
 def _free_port() -> int:

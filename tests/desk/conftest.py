@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,8 @@ def quarters(kept: Path, monkeypatch: pytest.MonkeyPatch) -> Quarters:
 
 
 @pytest.fixture
-def desk(quarters: Quarters) -> FastAPI:
+def desk(quarters: Quarters) -> Iterator[FastAPI]:
     """Give the desk of the six quarters, with a user of each role."""
-    return desk_with_users(Path(os.environ["MICRORELEASE_HOME"]))
+    app = desk_with_users(Path(os.environ["MICRORELEASE_HOME"]))
+    yield app
+    app.state.desk.close()
