@@ -63,6 +63,19 @@ def read(path: Path) -> SpecFile:
     SpecError
         If it is not YAML or not a spec; the message names every fault with its path.
     """
+    return parsed(raw_of(path), path)
+
+
+def raw_of(path: Path) -> bytes:
+    """Read the bytes of a spec file.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be read.
+    SpecError
+        If it is too large for a spec.
+    """
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
@@ -76,7 +89,7 @@ def read(path: Path) -> SpecFile:
             f"the spec must have at most {MOST_BYTES:,} bytes; {str(path)!r} has more: check that "
             "it is a spec"
         )
-    return parsed(raw, path)
+    return raw
 
 
 def parsed(raw: bytes, path: Path) -> SpecFile:

@@ -18,7 +18,7 @@ from pathlib import Path
 from algorithms.errors import IntegrityError, ReleaseError, SpecError, StorageError
 from expectations.manifest import Manifest, decode
 from expectations.request.named import specs_folder
-from expectations.request.spec_file import SpecFile, from_yaml
+from expectations.request.spec_file import SpecFile, from_yaml, raw_of
 from expectations.request.spec_folder import read_all
 from flows.desk.snapshot import Attempt, Measured, Shelf, Snapshot, published
 from tasks.store.chain import Chain
@@ -339,7 +339,10 @@ def _registers(
 def _register_in(path: Path) -> Path | None:
     """Find the register that a faulty spec still names; None if it names none."""
     try:
-        content = from_yaml(path.read_text(encoding="utf-8"))
+        # a pipe would keep its reader waiting
+        if not path.is_file():
+            return None
+        content = from_yaml(raw_of(path).decode())
         place: str = content["publication"]["register_folder"]
         return path.absolute().parent / place
     except (ReleaseError, OSError, ValueError, TypeError, LookupError):

@@ -1,5 +1,6 @@
 """Datasets: the state of each, and its timeline as pictures and as tables."""
 
+import os
 import re
 from collections.abc import Callable
 from contextlib import closing
@@ -189,6 +190,17 @@ def test_a_register_is_remembered_when_its_spec_cannot_even_be_parsed(
     assert states(client)["small"].startswith("misspecified")
     quarters.path.unlink()
     assert Page(client, "/datasets").captions() == []
+
+
+def test_a_pipe_among_the_specs_keeps_nobody_waiting(
+    client: TestClient, quarters: Quarters
+) -> None:
+    os.mkfifo(quarters.folder / "pipe.yaml")
+    (quarters.folder / "folder.yaml").mkdir()
+    (quarters.folder / "large.yaml").write_text("- " + "a" * 600_000, encoding="utf-8")
+    assert states(client) == {"small": "waiting"}
+    rows = Page(client, "/datasets").table("Nothing is released by these files")
+    assert [row[0] for row in rows] == ["folder.yaml", "large.yaml", "pipe.yaml"]
 
 
 def test_a_dataset_without_a_spec_says_so(client: TestClient, quarters: Quarters) -> None:
