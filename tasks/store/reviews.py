@@ -129,7 +129,7 @@ def _others(count: int) -> str:
 def _check_name(decision: Decision, manifest: Manifest) -> None:
     if plain(decision.reviewer) == WAKE:
         raise RefusedError(f"a decision must be made by a person; {WAKE!r} is not the name of one")
-    if decision.channel in (DESK, NO_ANSWER) or manifest.review_asked.get("claimed_names", True):
+    if _may_count(decision.channel, manifest):
         return
     raise RefusedError(
         "the spec asks for reviewers whose names are checked (gate.review.claimed_names: false); "
@@ -137,11 +137,16 @@ def _check_name(decision: Decision, manifest: Manifest) -> None:
     )
 
 
+def _may_count(channel: str, manifest: Manifest) -> bool:
+    """Return whether a decision made there may count: a name may be a claim, or it was checked."""
+    return channel in (DESK, NO_ANSWER) or manifest.review_asked.get("claimed_names", True)
+
+
 def _check_signature(decision: Decision, candidate: str, register: Register) -> None:
     if not decision.key:
         return
     text = decision_text(candidate, register.manifest_sha256(candidate), decision)
-    if not PublicKey.of_text(decision.key).has_signed(DECISION, text, decision.signature):
+    if not _has_signed(decision.key, text, decision.signature):
         raise RefusedError(
             "a decision must be signed with the reviewer's own key; the signature is of another "
             "decision or another key: sign exactly this one with `microrelease key sign`"
@@ -174,6 +179,8 @@ def _faults(register: Register, chain: Chain, manifest: Manifest) -> Iterator[st
     for entry in chain.reviews.get(review.candidate, ()):
         if plain(entry.reviewer or "") == starter:
             yield f"{entry.reviewer!r} started the run"
+        if not _may_count(entry.channel or "", sealed):
+            yield f"the name of {entry.reviewer!r} was not checked, which the spec asks for"
         yield from _signature_fault(entry)
 
 
@@ -182,10 +189,13 @@ def _signature_fault(entry: Entry) -> Iterator[str]:
         return
     decision = Decision(bool(entry.approved), entry.reviewer or "", entry.reason or "")
     text = decision_text(entry.attempt, entry.manifest_sha256 or "", decision)
-    try:
-        key = PublicKey.of_text(entry.reviewer_key)
-    except ValueError:
-        yield f"the key of {entry.reviewer!r} cannot be read"
-        return
-    if not key.has_signed(DECISION, text, entry.reviewer_signature or ""):
+    if not _has_signed(entry.reviewer_key, text, entry.reviewer_signature or ""):
         yield f"{entry.reviewer!r} did not sign it"
+
+
+def _has_signed(key: str, text: str, signature: str) -> bool:
+    """Return whether a decision is signed with a key; never with text that is not a key."""
+    try:
+        return PublicKey.of_text(key).has_signed(DECISION, text, signature)
+    except ValueError:
+        return False

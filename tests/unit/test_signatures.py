@@ -1,9 +1,8 @@
 """Registers and public folders are signed: with the publisher's key, every forgery is found."""
 
-import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,11 +36,14 @@ from tasks.publish import publish
 from tasks.store import signing
 from tasks.store.audit import Audit, audit
 from tasks.store.audit_log import KEPT, keep, last_audits, own_audit
-from tasks.store.chain import NO_LINE, Entry
+from tasks.store.chain import NO_LINE
 from tasks.store.register import Register
 from tasks.store.signing import installation_key, rotate
 from tests.conftest import Request
+from tests.forgeries import relink, rewrite_manifest
 from tests.publishing import candidate, folder_of
+
+FIRST = "000001-small-2026-Q3"
 
 
 @pytest.fixture
@@ -163,52 +165,19 @@ def test_rewritten_figures_are_found_however_they_are_signed(signed: Request) ->
     assert main(["verify", str(folder), "--key", str(ours())]) == 13
 
 
-def relink(
-    request_of: Request,
-    change: Callable[[dict[str, Any]], Any],
-    key: Ed25519PrivateKey | None = None,
-) -> None:
-    """Write the chain again, so that it is consistent in itself; sign it with a key, or not."""
-    register = Register(request_of.register)
-    previous, lines = NO_LINE, []
-    for entry in register.chain().entries:
-        content = entry.model_dump(exclude_none=True, exclude={"signature"})
-        content = {**content, "previous": previous}
-        if entry.key is not None and key is not None:
-            content["key"] = public_part(key).text
-        elif entry.key is not None:
-            continue
-        change(content)
-        forged = Entry.model_validate(content)
-        if key is not None:
-            forged = forged.model_copy(update={"signature": sign(key, LINE, forged.own_hash)})
-        lines.append(forged.line)
-        previous = hashlib.sha256(forged.line).hexdigest()
-    register.lines.write_bytes(b"".join(line + b"\n" for line in lines))
-    head = request_of.register / "register.head"
-    head.unlink()
-    if key is not None:
-        from tasks.store import signed_head
-        from tasks.store.disk import PRIVATE, opened
-
-        forger = signing.Signer(key, (KeyLink(key=public_part(key).text),))
-        with opened(request_of.register, "", PRIVATE) as root:
-            signed_head.write(root, Register(request_of.register).chain(), forger)
-
-
-def rename_starter(content: dict[str, Any]) -> None:
+def date_back(content: dict[str, Any]) -> None:
     content["time"] = "2020-01-01T00:00:00+00:00"
 
 
 def test_a_forged_chain_that_is_consistent_is_found_with_the_key(signed: Request) -> None:
-    relink(signed, rename_starter, Ed25519PrivateKey.generate())
+    relink(signed, date_back, Ed25519PrivateKey.generate())
     assert audit(signed.register).faults == [], "nobody can tell without a key"
     [fault] = audit(signed.register, trust=ours()).faults
     assert "the whole register was written again by someone else" in fault
 
 
 def test_a_forged_chain_without_signatures_is_found_with_the_key(signed: Request) -> None:
-    relink(signed, rename_starter)
+    relink(signed, date_back)
     found = audit(signed.register)
     assert found.faults == []
     assert "no line is signed" in found.unknown[0]
@@ -277,7 +246,7 @@ def test_an_older_copy_of_everything_is_found_by_what_an_audit_saw(
 def test_a_register_that_was_signed_must_stay_signed(signed: Request) -> None:
     assert own_audit(signed.register).faults == []
     keep(signed.register, own_audit(signed.register), "Ana")
-    relink(signed, rename_starter)
+    relink(signed, date_back)
     assert "no line is signed" in own_audit(signed.register).faults[0]
 
 
@@ -347,28 +316,25 @@ def test_a_dataset_of_another_register_of_the_same_publisher_is_known_by_the_key
     assert audit(signed.register, trust=ours()).faults == []
 
 
+def evaluated(**measures: float) -> dict[str, Any]:
+    """Write the evaluation of a manifest."""
+    return {"measures": measures, "records": 7, "groups": 2, "sizes": {"3": 1, "4": 1}}
+
+
 def test_a_figure_of_the_gate_that_its_evaluation_contradicts_is_found(signed: Request) -> None:
     """The chain is written again around a manifest whose gate shows another figure."""
-    path = signed.register / "attempts" / "000001-small-2026-Q3" / "manifest.json"
-    content = json.loads(path.read_bytes())
-    content["evaluation"] = {
-        "measures": {"il": 20.0, "dld": 10.0}, "records": 7, "groups": 2, "sizes": {"3": 1, "4": 1},
-    }  # fmt: skip
-    content["gate"] = [
-        {"measure": "il", "value": 0.5, "limit": 100.0, "floor": False, "passed": True},
-        {"measure": "dld", "value": 10.0, "limit": 5.0, "floor": False, "passed": True},
-        {"measure": "k", "value": 2.0, "limit": 3.0, "floor": True, "passed": False},
-    ]
-    content["decision"] = "blocked"
-    content["spec"]["gate"]["ceilings"]["one_value"] = 50.0
-    path.write_text(json.dumps(content))
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
 
-    def point(line: dict[str, Any]) -> None:
-        if line["attempt"] == "000001-small-2026-Q3":
-            line["manifest_sha256"] = sha256
+    def forge(content: dict[str, Any]) -> None:
+        content["evaluation"] = evaluated(il=20.0, dld=10.0)
+        content["gate"] = [
+            {"measure": "il", "value": 0.5, "limit": 100.0, "floor": False, "passed": True},
+            {"measure": "dld", "value": 10.0, "limit": 5.0, "floor": False, "passed": True},
+            {"measure": "k", "value": 2.0, "limit": 3.0, "floor": True, "passed": False},
+        ]
+        content["decision"] = "blocked"
+        content["spec"]["gate"]["ceilings"]["one_value"] = 50.0
 
-    relink(signed, point, Ed25519PrivateKey.generate())
+    rewrite_manifest(signed, FIRST, forge)
     faults = "; ".join(audit(signed.register).faults)
     assert "it is published, but the decision was 'blocked'" in faults
     assert "the spec limits one_value to 50, but the gate did not judge it" in faults
@@ -385,20 +351,12 @@ def test_a_release_and_a_register_that_were_forged_together_are_found_with_the_k
     rewrite_figure(signed)
     folder = folder_of(signed)
     sign_again(folder)
-    path = signed.register / "attempts" / "000001-small-2026-Q3" / "manifest.json"
-    content = json.loads(path.read_bytes())
-    content["evaluation"] = {
-        "measures": {"il": 0.01, "dld": 0.01}, "records": 7, "groups": 2, "sizes": {"3": 1, "4": 1},
-    }  # fmt: skip
-    content["public"]["checksums"] = checksums_of(open_folder(folder))
-    path.write_text(json.dumps(content))
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
 
-    def point(line: dict[str, Any]) -> None:
-        if line["attempt"] == "000001-small-2026-Q3":
-            line["manifest_sha256"] = sha256
+    def forge(content: dict[str, Any]) -> None:
+        content["evaluation"] = evaluated(il=0.01, dld=0.01)
+        content["public"]["checksums"] = checksums_of(open_folder(folder))
 
-    relink(signed, point, Ed25519PrivateKey.generate())
+    rewrite_manifest(signed, FIRST, forge)
     assert audit(signed.register).faults == [], "nobody can tell without a key"
     assert "written again by someone else" in audit(signed.register, trust=ours()).faults[0]
 
@@ -465,7 +423,7 @@ def test_a_register_from_before_signatures_is_continued_and_covered(
     assert "line 1 of register.jsonl was altered" in audit(signed.register).faults[0]
     # written again around the change, the old lines are no longer those that the key covers
     lines.write_bytes(whole)
-    relink(signed, rename_starter)
+    relink(signed, date_back)
     assert "no line is signed" in audit(signed.register, trust=ours()).faults[0]
 
 
