@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 from expectations.request.named import SPECS
-from tests.desk.desk import desk_with_users
+from tests.desk.desk import desk_with_users, logged_in
 from tests.desk.quarters import Quarters, six_quarters
 
 
@@ -42,3 +43,8 @@ def desk(quarters: Quarters) -> Iterator[FastAPI]:
     app = desk_with_users(Path(os.environ["MICRORELEASE_HOME"]))
     yield app
     app.state.desk.close()
+
+
+@pytest.fixture
+def auditor(desk: FastAPI) -> TestClient:
+    return logged_in(desk, "auditor")

@@ -80,11 +80,6 @@ def desk(large: Quarters) -> Iterator[FastAPI]:
     app.state.desk.close()
 
 
-@pytest.fixture
-def auditor(desk: FastAPI) -> TestClient:
-    return logged_in(desk, "auditor")
-
-
 def begin_attempt(quarters: Quarters, period: str = "2026-Q4") -> str:
     """Enter an attempt that ends without a word."""
     spec = quarters.load(release={"period": period}, source={"path": "x.csv"})

@@ -28,11 +28,6 @@ SANDBOX = (
 )
 
 
-@pytest.fixture
-def auditor(desk: FastAPI) -> TestClient:
-    return logged_in(desk, "auditor")
-
-
 def public_file(quarters: Quarters, edition: str, name: str) -> Path:
     return quarters.public / "small" / edition / name
 
