@@ -14,6 +14,8 @@ from typing import Any
 Argument = Callable[[argparse._ActionsContainer], object]
 """Adds itself to a parser."""
 
+MOST_PORT = 65_535
+
 
 @dataclass(frozen=True)
 class Command:
@@ -76,6 +78,16 @@ def positive(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1; got {text!r}")
+    return value
+
+
+def port_number(text: str) -> int:
+    """Read the number of a port."""
+    value = int(text) if text.isascii() and text.isdecimal() else 0
+    if not 1 <= value <= MOST_PORT:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from 1 to {MOST_PORT}; got {text!r}"
+        )
     return value
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from algorithms.errors import ReleaseError, StorageError
 from flows.cli import display
-from flows.cli.command import HOME_OPTION, argument, command, one_of, positive
+from flows.cli.command import HOME_OPTION, argument, command, one_of, port_number
 from flows.desk.settings import HOST, PORT, DeskSettings
 from flows.desk.user import ROLES, User
 from tasks.store.home import HOME, default_home
@@ -16,7 +16,9 @@ from tasks.store.home import HOME, default_home
 @command(
     HOME_OPTION,
     argument("--host", default=HOST, help="address to listen on (default: this machine only)"),
-    argument("--port", type=positive, default=PORT, help="port of the desk (default: %(default)s)"),
+    argument(
+        "--port", type=port_number, default=PORT, help="port of the desk (default: %(default)s)"
+    ),
     argument(
         "--specs", type=Path, metavar="DIR", help="folder of specs (default: deployments/specs)"
     ),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from algorithms.errors import ReleaseError, SpecError, StorageError
 from flows.cli import display, documents
-from flows.cli.command import HOME_OPTION, JSON, argument, command, positive
+from flows.cli.command import HOME_OPTION, JSON, argument, command, port_number
 from flows.operation.defaults import DESK_PORT, FILE, PORT
 from flows.starting import quieten_prefect
 from tasks.store.home import default_home
@@ -21,11 +21,11 @@ FILE_OPTION = argument(
 @command(
     HOME_OPTION,
     argument(
-        "--port", type=positive, default=PORT, help="port of the server (default: %(default)s)"
+        "--port", type=port_number, default=PORT, help="port of the server (default: %(default)s)"
     ),
     argument(
         "--desk-port",
-        type=positive,
+        type=port_number,
         default=DESK_PORT,
         help="port of the desk (default: %(default)s)",
     ),
