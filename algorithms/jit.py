@@ -71,6 +71,10 @@ def in_threads(function: Callable[[Any], Any], pieces: Iterable[Any]) -> None:
     so that the number of threads has no effect on the result.
     """
     threads: int = getattr(numba.config, "NUMBA_NUM_THREADS")  # noqa: B009 - unknown to its types
+    pieces = list(pieces)
+    if len(pieces) == 1:
+        function(pieces[0])  # a thread takes longer to start than most pieces
+        return
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(function, pieces):
             pass

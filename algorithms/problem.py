@@ -1,5 +1,6 @@
 """A grouping problem: all inputs that a method may ask for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Annotated
 
@@ -40,6 +41,31 @@ BUDGET_OPTIONS = tuple(entry.name for entry in fields(Budget))
 
 
 @dataclass(frozen=True, eq=False)
+class Bound:
+    """A proven lower bound, to which a search compares what it finds.
+
+    Attributes
+    ----------
+    value : float
+        No groups lose less when they are published.
+    loss : callable
+        Computes what groups lose when they are published, from their labels. Where groups publish
+        labels, that may be more than the loss that a search minimises.
+    """
+
+    value: float
+    loss: Callable[[Labels], float]
+
+    def proves(self, labels: Labels, gap: float) -> bool:
+        """Tell whether groups lose at most ``gap`` per cent more than the bound."""
+        return self.loss(labels) <= self.most(gap)
+
+    def most(self, gap: float) -> float:
+        """Give the largest loss that is ``gap`` per cent above the bound."""
+        return self.value * (1.0 + gap / 100.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """All inputs that a method may ask for; they are checked on construction.
 
@@ -64,6 +90,8 @@ class Problem:
     units : Labels of shape (n,), optional
         The unit that each record is about, as an arbitrary number: every group then holds records
         of at least ``k`` units. None if every record is a unit of its own.
+    bound : Bound, optional
+        A lower bound on the loss of any groups; None if none was proven.
 
     Raises
     ------
@@ -82,6 +110,7 @@ class Problem:
     budget: Budget = field(default_factory=Budget)
     watch: Watch | None = None
     units: Labels | None = None
+    bound: Bound | None = None
 
     def __post_init__(self) -> None:
         check_matrix(self.x)

@@ -7,8 +7,8 @@ from algorithms.jit import kernel
 from algorithms.types import Integers
 
 
-def seeded(seed: int) -> Integers:
-    """Give the state from which `draw_from` begins."""
+def seeded(seed: int | tuple[int, ...]) -> Integers:
+    """Give the state from which `draw_from` begins; a tuple tells apart what shares a seed."""
     return np.random.default_rng(seed).integers(1, 2**31 - 250, 2)
 
 

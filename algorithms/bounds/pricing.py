@@ -2,74 +2,12 @@
 
 import numpy as np
 
+from algorithms.bounds.cuts import Cuts, local_parts, spread
 from algorithms.jit import kernel
 from algorithms.types import Labels, Matrix
 
 TINY = 1e-9
 """Shortfalls below this are ignored."""
-
-STARTS = 8
-"""Neighbours that a row begins a group with, one at a time, when groups are guessed."""
-
-
-@kernel
-def all_squares(x: Matrix) -> Matrix:
-    """Measure the squared distances of all pairs."""
-    n, d = x.shape
-    squares = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i):
-            total = 0.0
-            for c in range(d):
-                difference = x[i, c] - x[j, c]
-                total += difference * difference
-            squares[i, j] = total
-            squares[j, i] = total
-    return squares
-
-
-@kernel
-def guess(
-    squares: Matrix, near: Labels, prices: Matrix, k: int, members: Labels, sizes: Labels
-) -> None:
-    """Form groups around each row, and keep the one that falls short of its prices most.
-
-    A group begins with the row and one of its neighbours, and takes the row that adds least, one
-    after the other. It is written to ``members``, and its size, or 0 if none falls short, to
-    ``sizes``.
-    """
-    n, width = near.shape
-    cross = np.empty(width)
-    taken = np.empty(width, dtype=np.bool_)
-    group = np.empty(2 * k - 1, dtype=np.int64)
-    for root in range(n):
-        least = -TINY
-        sizes[root] = 0
-        for size in range(k, min(2 * k - 1, width + 1) + 1):
-            for start in range(min(width, STARTS)):
-                for i in range(width):
-                    cross[i] = squares[root, near[root, i]]
-                    taken[i] = False
-                group[0] = root
-                cost = -prices[root]
-                place = start
-                for t in range(1, size):
-                    row = near[root, place]
-                    cost += cross[place] / size - prices[row]
-                    group[t] = row
-                    taken[place] = True
-                    low = np.inf
-                    for i in range(width):
-                        other = near[root, i]
-                        cross[i] += squares[row, other]
-                        value = cross[i] / size - prices[other]
-                        if not taken[i] and value < low:
-                            low = value
-                            place = i
-                if cost < least:
-                    least = cost
-                    sizes[root] = size
-                    members[root, :size] = group[:size]
 
 
 @kernel
@@ -77,6 +15,8 @@ def answer(
     squares: Matrix,
     nearest_sums: Matrix,
     prices: Matrix,
+    cuts: Cuts,
+    ring: Labels,
     k: int,
     work: int,
     root: int,
@@ -91,6 +31,10 @@ def answer(
     nearest_sums : Matrix of shape (n, 2 k - 1)
         Sums of those of each row to its 0, 1, ... 2k - 2 nearest others.
     prices : Matrix of shape (n,)
+    cuts : Cuts
+        What a group costs more.
+    ring : Labels of shape (n,)
+        The next of those that each row must be together with, itself if there are none.
     k : int
         Least group size.
     work : int
@@ -127,7 +71,9 @@ def answer(
                 candidates[count] = other
                 count += 1
         order = _promising(squares, nearest_sums, prices, root, size, candidates[:count], found)
-        least, unseen = _branch(squares, prices, work, root, order, chosen[:size], found)
+        least, unseen = _branch(
+            squares, prices, cuts, ring, work, root, order, chosen[:size], found
+        )
         if least < found:
             found = least
             best_size = size
@@ -166,6 +112,8 @@ def _promising(
 def _branch(
     squares: Matrix,
     prices: Matrix,
+    cuts: Cuts,
+    ring: Labels,
     work: int,
     root: int,
     order: Labels,
@@ -176,7 +124,7 @@ def _branch(
 
     A set of rows is completed by others. Those that cannot belong to a group that falls short by
     more than ``known`` are struck off; the rest, sorted by the least that each adds, join one after
-    the other, each with those behind it to follow.
+    the other, each with those behind it to follow. Cuts are paid as soon as the set counts more.
 
     Returns
     -------
@@ -198,23 +146,28 @@ def _branch(
         star[i] = squares[root, order[i]]
         for j in range(count):
             pairs[i, j] = squares[order[i], order[j]]
+    parts, denominators, duals = local_parts(cuts, np.append(order, root))
     group = np.empty(size, dtype=np.int64)
     group[0] = root
     # one entry for each number of rows in the set
     rows = np.empty((size, count), dtype=np.int64)
     cross = np.empty((size, count))
     values = np.empty((size, count))
+    held = np.empty((size, duals.size), dtype=np.int64)
     lengths = np.zeros(size, dtype=np.int64)
     places = np.zeros(size, dtype=np.int64)
     bases = np.empty(size)
     reaches = np.empty(size)
+    shares = np.empty(count)
     for i in range(count):
         rows[1, i] = i
         cross[1, i] = star[i]
+    held[1] = parts[:, count]
     bases[1] = -prices[root]
     reaches[1] = 2.0 * size * prices[root]
+    spread(parts, denominators, duals, held[1], rows[1], count, size - 1, shares)
     lengths[1] = _narrow(
-        pairs, star, price, rows[1], cross[1], values[1],
+        pairs, star, price, shares, rows[1], cross[1], values[1],
         count, size, size - 1, best - bases[1], reaches[1],
     )  # fmt: skip
     looked = count * count
@@ -234,14 +187,19 @@ def _branch(
             continue
         places[depth] = place + 1
         row = rows[depth, place]
-        base = bases[depth] + cross[depth, place] / size - price[row]
         group[depth] = order[row]
         if wanted == 1:
-            if base < best and _answers(squares, prices, group):
-                best = base
-                found = base
+            if _answers(squares, prices, ring, group):
+                best = least
+                found = least
                 chosen[:] = group
             continue
+        base = bases[depth] + cross[depth, place] / size - price[row]
+        for i in range(duals.size):
+            before = held[depth, i]
+            after = before + parts[i, row]
+            held[depth + 1, i] = after
+            base += duals[i] * (after // denominators[i] - before // denominators[i])
         left = lengths[depth] - place - 1
         for i in range(left):
             other = rows[depth, place + 1 + i]
@@ -252,8 +210,9 @@ def _branch(
         places[depth] = 0
         bases[depth] = base
         reaches[depth] = reaches[depth - 1] - star[row]
+        spread(parts, denominators, duals, held[depth], rows[depth], left, wanted - 1, shares)
         lengths[depth] = _narrow(
-            pairs, star, price, rows[depth], cross[depth], values[depth],
+            pairs, star, price, shares, rows[depth], cross[depth], values[depth],
             left, size, wanted - 1, best - base, reaches[depth],
         )  # fmt: skip
     return found, unseen
@@ -264,6 +223,7 @@ def _narrow(
     pairs: Matrix,
     star: Matrix,
     price: Matrix,
+    shares: Matrix,
     rows: Labels,
     cross: Matrix,
     values: Matrix,
@@ -275,10 +235,10 @@ def _narrow(
 ) -> int:
     """Strike off the rows that cannot be among those ``wanted``; return how many are left.
 
-    A row adds its price, its pairs with the set, and half of its pairs with the others that are
-    wanted, which are at least the nearest in the list. All together must add less than ``room``,
-    and their squared distances to the root less than ``reach``. What is left is sorted by what each
-    adds, which is in ``values``.
+    A row adds its price, its pairs with the set, half of its pairs with the others that are
+    wanted, which are at least the nearest in the list, and its share of cuts. All together must add
+    less than ``room``, and their squared distances to the root less than ``reach``. What is left is
+    sorted by what each adds, which is in ``values``.
     """
     nearest = np.empty(wanted)
     lowest = np.empty(wanted)
@@ -296,7 +256,7 @@ def _narrow(
             total = cross[a]
             for i in range(count):
                 total += nearest[i] / 2.0
-            values[a] = total / size - price[row]
+            values[a] = total / size - price[row] + shares[row]
             _keep(lowest, min(a, wanted), wanted, values[a])
             _keep(closest, min(a, wanted), wanted, star[row])
         low = lowest[: wanted - 1].sum()
@@ -339,14 +299,22 @@ def _keep(smallest: Matrix, count: int, most: int, value: float) -> int:
 
 
 @kernel
-def _answers(squares: Matrix, prices: Matrix, group: Labels) -> bool:
-    """Check whether no other row of a group falls short by more than its first."""
+def _answers(squares: Matrix, prices: Matrix, ring: Labels, group: Labels) -> bool:
+    """Check whether no other row of a group falls short by more than its first.
+
+    A group that holds a row without one that it must be together with is none of those that are
+    looked for.
+    """
     least = np.inf
     own = 0.0
     for i in range(group.size):
         share = 0.0
+        mate = False
         for j in range(group.size):
             share += squares[group[i], group[j]]
+            mate = mate or group[j] == ring[group[i]]
+        if not mate:
+            return False
         share = share / (2.0 * group.size) - prices[group[i]]
         if i == 0:
             own = share

@@ -73,6 +73,30 @@ def least_loss(x: Matrix, k: int, grid: Grid | None) -> float:
     return best(tuple(range(len(x))))
 
 
+def merged(x: Matrix, before: Labels, labels: Labels, others: Labels) -> set[frozenset[int]]:
+    """Join the changes of two partitions, group by group as the definition says."""
+    old, one, two = (_sets(each) for each in (before, labels, others))
+    joined: set[frozenset[int]] = set()
+    left = set(one)
+    while left:
+        ours, theirs = {left.pop()}, set[frozenset[int]]()
+        rows: frozenset[int] = frozenset()
+        while frozenset().union(*ours, *theirs) != rows:
+            rows = frozenset().union(*ours, *theirs)
+            ours = {group for group in one if group & rows}
+            theirs = {group for group in two if group & rows}
+        left -= ours
+        losses = [sum(loss(x[sorted(group)], None) for group in each) for each in (ours, theirs)]
+        both_changed = not ours <= old and not theirs <= old
+        take_theirs = losses[1] < losses[0] if both_changed else not theirs <= old
+        joined |= theirs if take_theirs else ours
+    return joined
+
+
+def _sets(labels: Labels) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(labels == group).tolist()) for group in np.unique(labels)}
+
+
 def nearest(point: Matrix, targets: Matrix, enough: int, reach: float) -> list[tuple[float, int]]:
     """Give the smallest squared distances within reach, and how many targets lie at each."""
     distances = np.zeros(len(targets))
