@@ -99,7 +99,10 @@ class Evaluation:
             if ratio < CLOSE_TO_OPTIMUM
             else f"at most {ratio:.2f} times the optimum"
         )
-        return f"no method could lose less than {measures['il_bound']:.4f} %; {loss}, {near}"
+        proof = self.notes.get("il_bound", "")
+        proven = f" (proven {proof.removeprefix('Proven: ')})" if proof else ""
+        least = f"no method could lose less than {measures['il_bound']:.4f} %{proven}"
+        return f"{least}; {loss}, {near}"
 
 
 def evaluate(

@@ -34,7 +34,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Certified:
-    """A value that is proven, by a proof that depends on the time granted for it.
+    """A value that is proven, by a proof that depends on the rounds or time granted for it.
 
     Attributes
     ----------

@@ -75,6 +75,11 @@ PAPERS: Mapping[str, str] = {
         'Hansen and Mukherjee, "A polynomial algorithm for optimal univariate microaggregation", '
         "IEEE Trans. Knowl. Data Eng. 15 (2003) 1043-1044."
     ),
+    "JPSP08": (
+        'Jepsen, Petersen, Spoorendonk and Pisinger, "Subset-row inequalities applied to the '
+        'vehicle-routing problem with time windows", Oper. Res. 56 (2008) 497-511, '
+        "doi:10.1287/opre.1070.0449."
+    ),
     "KWZ10": (
         'Kabir, Wang and Zhang, "A pairwise-systematic microaggregation for statistical '
         'disclosure control", Proc. IEEE Int. Conf. Data Mining (2010) 266-273.'

@@ -1,7 +1,8 @@
 """Types that the algorithms share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,45 @@ Mask = NDArray[np.bool_]
 Order = NDArray[np.int64]
 """A path through the records: row numbers, each exactly once."""
 
-Watch = Callable[[int, float], None]
-"""Called during a search with the number of iterations and the share of the budget spent."""
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best groups that a search has found so far.
+
+    Attributes
+    ----------
+    loss : float
+        Sum of the squared distances between records and the values published for their groups.
+    labels : Labels, optional
+        The group of each record; None for those who are told figures only.
+    spread : float, optional
+        Sum of the squared distances of the same records from the mean of all; None if it is not
+        known.
+    bound : float, optional
+        No groups lose less; None if that is not known.
+    planned : int, optional
+        Iterations that the budget allows; None if it is counted in seconds only.
+    stopped : bool
+        Whether the search has ended before its budget, because the loss is proven to be close
+        enough to the bound.
+    """
+
+    loss: float
+    labels: Labels | None = None
+    spread: float | None = None
+    bound: float | None = None
+    planned: int | None = None
+    stopped: bool = False
+
+
+class Watch(Protocol):
+    """Receives the progress of a search, or of other work that takes long."""
+
+    def __call__(self, done: int, share: float, found: Found | None = None, /) -> None:
+        """Receive the number of iterations or pieces done, the share of the work, and the result.
+
+        ``found`` is given by searches only.
+        """
 
 
 def check_matrix(x: object) -> None:

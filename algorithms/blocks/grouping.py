@@ -16,7 +16,7 @@ from algorithms.microaggregation.method import Method
 from algorithms.problem import BUDGET_OPTIONS, Budget, Problem
 from algorithms.rounding.grid import Grid
 from algorithms.search.pool import centroids_of
-from algorithms.types import Integers, Labels, Matrix, Order, Partition, Watch, numbered
+from algorithms.types import Found, Integers, Labels, Matrix, Order, Partition, Watch, numbered
 
 NO_SEARCH = -1
 """Stands for the number of iterations where nothing was searched."""
@@ -322,10 +322,10 @@ class _Count:
         self.iterations: int | None = None
         self._watch = watch
 
-    def __call__(self, iterations: int, share: float) -> None:
+    def __call__(self, iterations: int, share: float, found: Found | None = None, /) -> None:
         self.iterations = iterations
         if self._watch is not None:
-            self._watch(iterations, share)
+            self._watch(iterations, share, found)
 
 
 def _run(problem: Problem, method: Method, options: Mapping[str, Any], share: float) -> Partition:

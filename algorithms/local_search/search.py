@@ -2,21 +2,24 @@
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from algorithms.cutting import cut_published
-from algorithms.local_search.anneal import anneal, dissolve_everywhere
+from algorithms.local_search.anneal import dissolve_everywhere
+from algorithms.local_search.chains import Chains
 from algorithms.local_search.divide import split_large
 from algorithms.local_search.groups import Groups, groups_of, most_and_largest
 from algorithms.local_search.moves import descend_everywhere
 from algorithms.local_search.recut import recut
 from algorithms.local_search.units import repair, split_units
+from algorithms.problem import Bound
 from algorithms.rounding.grid import Grid
 from algorithms.search.neighbours import neighbours
 from algorithms.search.opposites import cut_all_opposites
 from algorithms.search.pool import centroids_of
-from algorithms.types import Labels, Matrix, Watch, numbered
+from algorithms.types import Found, Labels, Matrix, Order, Watch, numbered
 
 HOT, COLD = 0.15, 0.005
 """Temperatures at the start and at the end, in units of what a group loses on average."""
@@ -40,8 +43,11 @@ def search(
     iterations: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
+    chains: int = 1,
     watch: Watch | None = None,
     units: Labels | None = None,
+    bound: Bound | None = None,
+    gap: float | None = None,
 ) -> Labels:
     """Improve groups until the budget is spent; the published loss never rises.
 
@@ -62,11 +68,17 @@ def search(
         search.
     seed : int
         Seed of the random numbers.
+    chains : int
+        Number of chains among which the iterations are shared, and which run at the same time.
     watch : callable, optional
-        Called with the progress.
+        Called with the progress, and with the best groups found so far.
     units : Labels of shape (n,), optional
         The unit of each record. With it, groups are repaired first, and every group found holds
         records of at least ``k`` units.
+    bound : Bound, optional
+        A lower bound on the loss of any groups.
+    gap : float, optional
+        With a bound, the search ends as soon as the groups lose at most so many per cent more.
     """
     started = time.monotonic()
     n, d = x.shape
@@ -87,7 +99,7 @@ def search(
             found = start.copy()
             rest = np.flatnonzero(~large)
             if rest.size:
-                found[rest] = n + search(
+                own = search(
                     x[rest],
                     numbered(start[rest]),
                     k,
@@ -95,9 +107,13 @@ def search(
                     iterations=iterations,
                     seconds=seconds,
                     seed=seed,
-                    watch=watch,
+                    chains=chains,
+                    watch=None if watch is None else _watch_of_rest(watch, x, found, rest, grid),
                     units=units[rest],
+                    bound=None if bound is None else _bound_of_rest(bound, found, rest),
+                    gap=gap,
                 )
+                found = _joined(found, rest, own)
             return _better(x, numbered(found), labels, grid)
     near = neighbours(x, min(max(10, 3 * k // 2), n - 1))
     groups = _descend(x, near, start, k, grid, seed, units)
@@ -107,23 +123,34 @@ def search(
     average = math.fsum(groups.costs) / count
     slice_length = max(SLICE, n // 64)
     done, least = 0, np.inf
+    annealed = Chains(groups, chains, seed)
     while True:
-        loss = math.fsum(groups.costs)
+        loss = annealed.loss
         if loss < least:
-            best, least = groups.labels.copy(), loss
+            best, least = annealed.labels.copy(), loss
+            near_optimum = (
+                bound is not None
+                and gap is not None
+                and least <= bound.most(gap)
+                and bound.proves(numbered(best), gap)
+            )
         elapsed = time.monotonic() - started
         share = max(
             elapsed / seconds if seconds is not None else 0.0,
             done / iterations if iterations else float(iterations == 0),
         )
         if watch is not None:
-            watch(done, min(share, 1.0))
+            stopped = near_optimum and share < 1.0
+            watch(done, min(share, 1.0), Found(least, best, planned=iterations, stopped=stopped))
+        if near_optimum:
+            return numbered(best)
         if share >= 1.0:
-            break
-        rounds = slice_length if iterations is None else min(slice_length, iterations - done)
-        anneal(groups, rounds, average * HOT * (COLD / HOT) ** share)
+            return _better(x, numbered(best), labels, grid)
+        rounds = chains * slice_length
+        if iterations is not None:
+            rounds = min(rounds, iterations - done)
+        annealed.anneal(rounds, average * HOT * (COLD / HOT) ** share)
         done += rounds
-    return _better(x, numbered(best), labels, grid)
 
 
 def default_iterations(n: int, k: int) -> int:
@@ -143,6 +170,33 @@ def loss_of(x: Matrix, labels: Labels, grid: Grid | None = None) -> float:
         step, origin = grid.step[rounded], grid.origin[rounded]
         centres[:, rounded] = np.rint((centres[:, rounded] - origin) / step) * step + origin
     return float(((x - centres[labels]) ** 2).sum())
+
+
+def _bound_of_rest(bound: Bound, labels: Labels, rest: Order) -> Bound:
+    """Give the bound for a search that changes the groups of some records only."""
+    return Bound(bound.value, lambda own: bound.loss(_joined(labels, rest, own)))
+
+
+def _watch_of_rest(
+    watch: Watch, x: Matrix, labels: Labels, rest: Order, grid: Grid | None
+) -> Watch:
+    """Tell a watch the groups of all records, though some only are searched."""
+
+    def told(done: int, share: float, found: Found | None = None, /) -> None:
+        assert found is not None
+        assert found.labels is not None
+        every = _joined(labels, rest, found.labels)
+        found = replace(found, loss=loss_of(x, every, grid), labels=every)
+        watch(done, share, found)
+
+    return told
+
+
+def _joined(labels: Labels, rest: Order, own: Labels) -> Labels:
+    """Put the groups of some records beside those of all others."""
+    joined = labels.copy()
+    joined[rest] = len(labels) + own
+    return numbered(joined)
 
 
 def _repaired(x: Matrix, labels: Labels, k: int, grid: Grid | None, units: Labels) -> Labels:

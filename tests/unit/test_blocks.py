@@ -296,7 +296,7 @@ def test_each_round_of_mending_cuts_elsewhere() -> None:
 def test_progress_is_the_share_of_blocks_that_were_taken_up() -> None:
     shares: list[float] = []
     plan = Plan(k=K, method=MDAV, blocks=Blocks(200, 1))
-    mask(number_table(700), plan, lambda _, share: shares.append(share))
+    mask(number_table(700), plan, lambda _, share, _found=None, /: shares.append(share))
     assert shares == sorted(shares)
     assert shares[0] == 0.0
     assert 0.5 < shares[-1] < 1.0

@@ -20,7 +20,7 @@ from algorithms.microaggregation.mdav import mdav
 from algorithms.problem import Budget
 from algorithms.rounding.grid import Grid
 from algorithms.search.neighbours import neighbours
-from algorithms.types import Labels, Matrix
+from algorithms.types import Found, Labels, Matrix
 from tests.oracles import search as oracle
 from tests.problems import problems
 
@@ -152,17 +152,19 @@ def test_the_budget_that_is_spent_first_ends_the_search(monkeypatch: pytest.Monk
     monkeypatch.setattr(search_module, "SLICE", 5)
     told: list[tuple[int, float]] = []
 
-    def watch(made: int, share: float) -> None:
+    def watch(made: int, share: float, found: Found | None = None, /) -> None:
         told.append((made, share))
 
     best(x, 3, budget=Budget(iterations=0), watch=watch)
     assert told == [(0, 1.0)]
     best(x, 3, budget=Budget(iterations=7, seconds=1e9), watch=watch)
     assert told[-1] == (7, 1.0)
-    for iterations in (10**9, None):
-        told.clear()
-        best(x, 3, budget=Budget(iterations, seconds=3.0), watch=watch)
-        assert told == [(0, pytest.approx(1 / 3)), (5, pytest.approx(2 / 3)), (10, 1.0)]
+    for chains in (1, 2):
+        for iterations in (10**9, None):
+            told.clear()
+            best(x, 3, budget=Budget(iterations, seconds=3.0), watch=watch, chains=chains)
+            assert [made for made, _ in told] == [0, 5 * chains, 10 * chains]
+            assert [share for _, share in told] == pytest.approx([1 / 3, 2 / 3, 1.0])
 
 
 def test_the_default_budget_grows_with_groups_up_to_a_limit() -> None:

@@ -10,7 +10,7 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.problem import Budget
 from algorithms.table import Stratum, Table
-from algorithms.types import Partition
+from algorithms.types import Found, Partition
 from tests.tables import table_of
 
 
@@ -74,8 +74,13 @@ def test_a_search_gets_the_share_of_the_budget_that_its_block_has_of_the_records
 
 def test_the_progress_of_searches_is_passed_on() -> None:
     shares: list[float] = []
+
+    def watch(done: int, share: float, found: Found | None = None, /) -> None:
+        assert found is None  # computed only for those who ask for it
+        shares.append(share)
+
     plan = Plan(k=3, method=METHODS["mdav"], refine={"iterations": 5})
-    masked = mask(random_table(), plan, lambda _iterations, share: shares.append(share))
+    masked = mask(random_table(), plan, watch)
     assert shares[-1] == 1.0
     assert masked.groupings[0].iterations == 5
     assert mask(random_table(), Plan(k=3, method=METHODS["mdav"])).groupings[0].iterations is None
