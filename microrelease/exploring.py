@@ -10,11 +10,22 @@ import pyarrow as pa
 from algorithms.errors import SpecError
 from algorithms.microaggregation import METHODS
 from algorithms.table import Table
+from algorithms.utility.bound_curve import BoundCurve, ks_between
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec import ReleaseSpec
 from microrelease.frames import Frame, like, to_arrow
 from microrelease.requests import NOTHING, read_frame, request
-from tasks.explore.cell import KS_TRIED, ORDERINGS_TRIED, Cell, best, choices, fitted
+from tasks.bound import bound
+from tasks.explore.cell import (
+    KS_TRIED,
+    ORDERINGS_TRIED,
+    Cell,
+    best,
+    bounded,
+    choices,
+    fitted,
+    proven,
+)
 from tasks.explore.recommendation import recommendation
 from tasks.explore.table import rows_of
 from tasks.explore.workers import working
@@ -51,7 +62,9 @@ class Exploration:
     ----------
     table : Frame
         One row per choice, of the library of the frame that was explored. ``k`` is the requested
-        group size, ``k_found`` the smallest group, ``fault`` the reason if it was not measured.
+        group size, ``k_found`` the smallest group, ``least_il`` the least possible IL at that k,
+        ``gap`` how far the choice is above the optimum at most, in per cent, and ``fault`` the
+        reason if it was not measured.
     recommendation : str
         The choice to use, with reasons and with everything that was not tried.
     choice : dict
@@ -63,13 +76,21 @@ class Exploration:
     choice: dict[str, Any]
     _cells: tuple[Cell, ...] = field()
     _spec: ReleaseSpec = field()
+    _curve: BoundCurve = field()
 
     @classmethod
-    def of(cls, cells: tuple[Cell, ...], spec: ReleaseSpec, frame: Frame, words: str) -> Self:
+    def of(
+        cls,
+        cells: tuple[Cell, ...],
+        spec: ReleaseSpec,
+        frame: Frame,
+        words: str,
+        curve: BoundCurve,
+    ) -> Self:
         """Make an exploration of cells, with a table like ``frame``."""
         chosen = best(cells)
         choice = {} if chosen is None else chosen.released.model_dump(exclude_defaults=True)
-        return cls(_table(frame, cells), words, choice, cells, spec)
+        return cls(_table(frame, cells), words, choice, cells, spec, curve)
 
     def __repr__(self) -> str:
         measured = sum(cell.evaluation is not None for cell in self._cells)
@@ -89,7 +110,7 @@ class Exploration:
         ----------
         kind : {"map", "il_by_k"}
             The risk-utility map with the Pareto front, or a curve of IL by k for each method above
-            the lower bound of any method.
+            what no method can reach.
 
         Raises
         ------
@@ -101,7 +122,9 @@ class Exploration:
 
         if kind not in ("map", "il_by_k"):
             raise SpecError(f"kind must be 'map' or 'il_by_k'; got {kind!r}")
-        return (risk_utility_map if kind == "map" else loss_by_k)(self._cells, self._spec)
+        if kind == "map":
+            return risk_utility_map(self._cells, self._spec)
+        return loss_by_k(self._cells, self._spec, self._curve)
 
 
 def explore(
@@ -179,12 +202,12 @@ def explore(
     trial = Trial(methods, ks, seconds, orderings, workers)
     wanted = trial.choices(spec)
     table = guarded("explore", lambda: read_frame(to_arrow(frame), spec))()
-    cells = guarded("explore", trial.run)(table, spec, wanted)
+    cells, curve = guarded("explore", trial.run)(table, spec, wanted)
     chosen = best(cells)
     # a recommendation compares with the choice of the spec, and this one is nobody's
     own = spec.microaggregation if chosen is None else chosen.choice
     words = recommendation(cells, spec.model_copy(update={"microaggregation": own}))
-    return Exploration.of(cells, spec, frame, words)
+    return Exploration.of(cells, spec, frame, words, curve)
 
 
 @dataclass(frozen=True)
@@ -213,14 +236,17 @@ class Trial:
 
     def run(
         self, table: Table, spec: ReleaseSpec, wanted: Sequence[MicroaggregationSection]
-    ) -> tuple[Cell, ...]:
-        """Try each choice in a process of its own."""
+    ) -> tuple[tuple[Cell, ...], BoundCurve]:
+        """Try each choice in a process of its own, and bound the loss of any method by k."""
         fitting = [fitted(choice, spec, len(table), self.seconds) for choice in wanted]
         with (
             working((table, spec), min(self.workers, len(fitting)), self.seconds) as processes,
             ThreadPoolExecutor(self.workers) as threads,
         ):
-            return tuple(threads.map(processes.run, fitting))
+            cells = tuple(threads.map(processes.run, fitting))
+        ks = ks_between(choice.k for choice in wanted)
+        curve = bound.fn(table, spec, ks, proven(cells))
+        return bounded(cells, curve), curve
 
 
 def _table(frame: Frame, cells: Sequence[Cell]) -> Frame:

@@ -1,20 +1,16 @@
 """A proven lower bound of the information loss of any method."""
 
+import math
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
 
-from algorithms.bounds.column_generation import LARGEST_TABLE, group_bound
-from algorithms.bounds.distances import stretched, weighted_bound
+from algorithms.bounds.strongest import Bound, strongest_bound
 from algorithms.comparison import Comparison, Files
 from algorithms.measure import Certified, Measure, Omitted
-from algorithms.types import Matrix, Order
+from algorithms.types import Labels, Matrix
 from algorithms.utility.il import loss, withheld_loss
-
-CERTIFY_ROUNDS = 400
-"""Rounds of the weighted bound if the spec asks only for column generation, which may fail."""
-
 
 Rounds = Annotated[int, Ge(0)]
 Seconds = Annotated[float, Ge(0)]
@@ -33,9 +29,9 @@ def least_loss(
     files : Files
         Records before and after.
     bound_rounds : int
-        Rounds spent on a stronger bound; 0 for the plain one.
+        Most rounds spent on a semidefinite bound; 0 for the plain one.
     certify_seconds : float
-        Seconds spent on a bound close to the optimum; 0 for none.
+        Seconds spent on column generation besides; 0 for none.
     """
     _, _, sst = loss(files)
     if sst == 0.0:
@@ -61,45 +57,33 @@ def _plain_bound(files: Files) -> float | Omitted:
 
 
 def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
-    """Prove the bound that the spec grants time for; describe the proof if it depends on time."""
+    """Prove the bound that the spec grants rounds or time for, and describe the proof."""
     blocks = files.original.blocks
-    x = stretched(files.before, files.original.embedding.one_label, files.k)
     if blocks is None:
-        return _block_bound(files, x, None, rounds, seconds)
-    total, proofs = 0.0, []
+        bound = _block_bound(files, files.before, files.classes, rounds, seconds)
+        return bound.value, bound.proof
+    bounds = []
     for block in range(int(blocks.max()) + 1):
         rows = np.flatnonzero(blocks == block)
+        classes = np.unique(files.classes[rows], return_inverse=True)[1]
         own = seconds * len(rows) / len(blocks)
-        bound, proof = _block_bound(files, x, rows, rounds, own)
-        total += bound
-        proofs.append(proof)
-    return total, f"by the sum over {len(proofs)} strata" if seconds else ""
+        bounds.append(_block_bound(files, files.before[rows], classes, rounds, own))
+    methods = sorted({bound.proof.split(",")[0] for bound in bounds})
+    total = math.fsum(bound.value for bound in bounds)
+    return total, f"{' or '.join(methods)}, in each of {len(bounds)} strata"
 
 
 def _block_bound(
-    files: Comparison, x: Matrix, rows: Order | None, rounds: int, seconds: float
-) -> tuple[float, str]:
-    """Prove a bound for the records of one block; None for all records."""
-    k, plain, classes = files.k, files.before, files.classes
-    if rows is not None:
-        x, plain = x[rows], plain[rows]
-        classes = np.unique(classes[rows], return_inverse=True)[1]
-    if seconds and not rounds:
-        rounds = CERTIFY_ROUNDS
-    bound = weighted_bound(x, k, rounds=rounds)
-    if not seconds:
-        return bound, ""
-    if len(x) > LARGEST_TABLE:
-        return bound, (
-            f"by weighted distances; column generation takes at most {LARGEST_TABLE:,} records"
-        )
-    certified, iterations = group_bound(plain, k, classes, seconds)
-    if certified < bound:
-        return bound, (
-            "by weighted distances; column generation reached no better bound in "
-            f"{iterations} rounds"
-        )
-    return certified, f"by column generation, in {iterations} rounds"
+    files: Comparison, x: Matrix, classes: Labels, rounds: int, seconds: float
+) -> Bound:
+    return strongest_bound(
+        x,
+        files.k,
+        rounds=rounds,
+        seconds=seconds,
+        start=classes,
+        one_label=files.original.embedding.one_label,
+    )
 
 
 def loss_over_bound(

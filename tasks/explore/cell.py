@@ -1,5 +1,6 @@
 """One choice of method, path and k, with its measures."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +14,9 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.problem import BUDGET_OPTIONS
 from algorithms.table import Table
+from algorithms.utility.bound_curve import BoundCurve
 from expectations.gate import Verdict, Verdicts
+from expectations.request.sections.evaluation import EvaluationSection
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.sections.series import COHORTS
 from expectations.request.series_rules import PROMISED
@@ -33,6 +36,10 @@ KS_TRIED = (2, 3, 4, 5, 7, 10, 15)
 FULL_SECONDS = 60.0
 """Time limit of a choice from which on a search gets all iterations of a release without a budget:
 they take some ten seconds, and up to three times as many on a slow machine."""
+
+
+FAR = 100.0
+"""Per cent above the optimum from which on IL is given as a multiple of it."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ class Cell:
         Seconds that grouping and measuring took.
     fault : str
         Why there is no evaluation; empty if there is one.
+    bound : float, optional
+        A lower bound of the IL of any method at its k, in per cent, proven apart from the choice.
     """
 
     choice: MicroaggregationSection
@@ -69,6 +78,7 @@ class Cell:
     shortened: bool = False
     seconds: float = 0.0
     fault: str = ""
+    bound: float | None = None
 
     @property
     def admissible(self) -> bool:
@@ -99,6 +109,32 @@ class Cell:
         """Give a measure; NaN if it does not apply, or if the choice was not measured."""
         measures = {} if self.evaluation is None else self.evaluation.measures
         return measures.get(name, float("nan"))
+
+    @property
+    def least(self) -> float:
+        """The least possible IL at its k in per cent, as far as it is proven; NaN if nothing is."""
+        proven = [self.measure("il_bound"), math.nan if self.bound is None else self.bound]
+        return max((each for each in proven if not math.isnan(each)), default=math.nan)
+
+    @property
+    def gap(self) -> float:
+        """How far its IL is above the optimum at most, in per cent of the least possible IL.
+
+        NaN if nothing is proven; infinite if the least possible IL is zero.
+        """
+        il, least = self.measure("il"), self.least
+        if least == 0.0:
+            return 0.0 if il == 0.0 else math.inf
+        return max(100.0 * (il / least - 1.0), 0.0)
+
+    @property
+    def gap_in_words(self) -> str:
+        """How far it is from the optimum at most; empty if that is not known."""
+        if not math.isfinite(self.gap):
+            return ""
+        if self.gap >= FAR:
+            return f"at most {1.0 + self.gap / 100.0:.2f} times the optimum"
+        return f"at most {math.ceil(10.0 * self.gap - 1e-9) / 10.0:.1f} % above the optimum"
 
 
 def choices(
@@ -179,7 +215,7 @@ def try_choice(table: Table, spec: ReleaseSpec, choice: MicroaggregationSection)
 
     It is taken for the first release of its series.
     """
-    changed = spec.model_copy(update={"microaggregation": choice})
+    changed = spec.model_copy(update={"microaggregation": choice, "evaluation": _quick(spec)})
     least = spec.microaggregation.k
     first = History() if spec.follows_persons else None
     files, evaluation = mask_and_measure(table, changed, plainly, measures_of(spec), first)
@@ -197,6 +233,16 @@ def try_choice(table: Table, spec: ReleaseSpec, choice: MicroaggregationSection)
         and is_unlimited(choice, spec)
         and iterations < default_iterations(len(table), choice.k),
     )
+
+
+def _quick(spec: ReleaseSpec) -> EvaluationSection:
+    """Spend no rounds on the bound of a single choice, unless the gate limits it.
+
+    It is the same for all choices with the same k, and is proven once, with the curve.
+    """
+    if {"il_bound", "il_over_bound"} & {*spec.gate.ceilings.all, *spec.gate.floors.all}:
+        return spec.evaluation
+    return spec.evaluation.model_copy(update={"bound_rounds": 0})
 
 
 def _iterations(masked: Masked) -> int | None:
@@ -223,6 +269,30 @@ def front(cells: Sequence[Cell]) -> list[Cell]:
         if not undominated or cell.measure("dld") < undominated[-1].measure("dld"):
             undominated.append(cell)
     return undominated
+
+
+def proven(cells: Sequence[Cell]) -> dict[int, float]:
+    """Give the largest lower bound of IL that any choice has, by k."""
+    largest: dict[int, float] = {}
+    for cell in sorted(cells, key=lambda cell: cell.choice.k):
+        k, least = cell.choice.k, cell.least
+        if not math.isnan(least):
+            largest[k] = max(largest.get(k, 0.0), least)
+    return largest
+
+
+def bounded(cells: Sequence[Cell], curve: BoundCurve) -> tuple[Cell, ...]:
+    """Add to each choice the lower bound of any method at its k."""
+    return tuple(_bounded(cell, curve.least.get(cell.choice.k)) for cell in cells)
+
+
+def _bounded(cell: Cell, bound: float | None) -> Cell:
+    """Add a bound to a choice, and to its measures if they have a smaller one."""
+    evaluation = cell.evaluation
+    if bound is not None and evaluation is not None and cell.measure("il_bound") < bound:
+        better = {"il_bound": bound, "il_over_bound": max(cell.measure("il") / bound, 1.0)}
+        evaluation = replace(evaluation, measures=evaluation.measures | better)
+    return replace(cell, evaluation=evaluation, bound=bound)
 
 
 def timed(cell: Cell, seconds: float) -> Cell:

@@ -34,11 +34,14 @@ def write_map(cells: Sequence[Cell], spec: ReleaseSpec, folder: Path, source: So
     from tasks.reporting.pictures import as_png, as_svg
 
     make_folder(folder, "the folder of the map")
-    drawings = (risk_utility_map(cells, spec), loss_by_k(cells, spec))
+    drawings = (risk_utility_map(cells, spec), loss_by_k(cells, spec, source.curve))
     pictures = {
         name: as_svg(drawing, label)
         for name, drawing, label in zip(
-            PICTURES, drawings, ("Risk-utility map", "Information loss by k"), strict=True
+            PICTURES,
+            drawings,
+            ("Risk-utility map", "Information loss by k, and the least possible loss"),
+            strict=True,
         )
     }
     replace_file(folder / TABLE, csv_of(cells).encode())

@@ -1,12 +1,13 @@
 """The page of an exploration."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from algorithms.measures import MEASURES
 from expectations.concerns import Concern, concerns
 from expectations.request.limits import limits_in_words
 from expectations.request.spec import ReleaseSpec
-from tasks.explore.cell import Cell, best, front
+from tasks.explore.cell import Cell, best, front, proven
 from tasks.explore.proposal import propose
 from tasks.explore.recommendation import (
     measures_not_computed,
@@ -44,6 +45,8 @@ def map_page(
         source=source,
         warnings=(*_chosen(spec, recommended).warnings, *source.warnings),
         pictures=pictures,
+        bounds=_bounds(cells, source),
+        curve=source.curve,
         shortlist=_shortlist(cells),
         main_measures={name: MEASURES[name] for name in MAIN if name in measured},
         all_measures={name: MEASURES[name] for name in measured},
@@ -58,6 +61,26 @@ def map_page(
         },
         shortened=[cell for cell in cells if cell.shortened],
     )
+
+
+@dataclass(frozen=True)
+class BoundRow:
+    """The least possible IL at one k, and the measured choice that comes closest to it, if any."""
+
+    k: int
+    least: float
+    closest: Cell | None
+
+
+def _bounds(cells: Sequence[Cell], source: SourceFacts) -> tuple[BoundRow, ...]:
+    """List the least possible IL by k."""
+    known = proven(cells)
+    rows = []
+    for k, least in sorted({**known, **source.curve.least}.items()):
+        at_k = [cell for cell in cells if cell.choice.k == k and cell.evaluation is not None]
+        closest = min(at_k, key=lambda cell: (cell.measure("il"), cell.name), default=None)
+        rows.append(BoundRow(k, least, closest))
+    return tuple(rows)
 
 
 def _chosen(spec: ReleaseSpec, recommended: Cell | None) -> ReleaseSpec:

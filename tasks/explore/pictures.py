@@ -2,15 +2,29 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
 
+from algorithms.utility.bound_curve import BoundCurve
 from expectations.request.spec import ReleaseSpec
-from tasks.explore.cell import Cell, best, front
-from tasks.reporting.pictures import INK, LINE, MARKERS, SERIES, figure, style
+from tasks.explore.cell import Cell, best, front, proven
+from tasks.reporting.pictures import (
+    DASHES,
+    IL_LABEL,
+    INK,
+    K_LABEL,
+    LINE,
+    MARKERS,
+    ROOM,
+    SERIES,
+    figure,
+    out_of_reach,
+    style,
+    whole_numbers,
+)
 
 NAMED = len(SERIES)
 """Number of methods that get their own colour; more colours could not be distinguished."""
@@ -18,7 +32,8 @@ NAMED = len(SERIES)
 CLOSE = 0.05
 """Points closer than this share of the width and height of the axes share one label."""
 
-ROOM = 1.08
+CLOSEST = "best"
+"""The method that shows how near to the bound one can get: it always has a colour of its own."""
 
 
 @style()
@@ -42,7 +57,7 @@ def risk_utility_map(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
     ceilings = spec.gate.ceilings
     if ceilings.il is not None and ceilings.dld is not None:
         _box(axes, ceilings.il, ceilings.dld)
-    bound = _bounds(cells).get(spec.microaggregation.k)
+    bound = proven(cells).get(spec.microaggregation.k)
     if bound is not None:
         axes.axvline(bound, color=INK, linewidth=1.0, linestyle="--", zorder=1)
         axes.annotate(
@@ -73,29 +88,35 @@ def risk_utility_map(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
     axes.set_xlim(0.0, _end(ceilings.il, [cell.measure("il") for cell in near]))
     axes.set_ylim(0.0, _end(ceilings.dld, [cell.measure("dld") for cell in near]))
     _label(axes, sorted(near, key=lambda cell: cell.measure("il")), named)
-    axes.set_xlabel("IL: information lost, %")
+    axes.set_xlabel(IL_LABEL)
     axes.set_ylabel("DLD: records linked, %")
     drawing.legend(loc="outside right center")
     return drawing
 
 
 @style()
-def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
-    """Draw IL against k: a curve per method, above the lower bound of any method."""
+def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec, curve: BoundCurve | None = None) -> Figure:
+    """Draw IL against k: a curve per method, above what no method can reach.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The choices.
+    spec : ReleaseSpec
+        The spec, whose ceiling is drawn.
+    curve : BoundCurve, optional
+        The least possible IL by k; by default what the choices know of it.
+    """
     drawing, axes = figure(820, 420)
     families = _families(cells)
     named = _worth_naming(families, cells)
     for family, points in families.items():
         _curve(axes, family, points, named, by_k=True)
-    bounds = _bounds(cells)
-    axes.plot(
-        list(bounds),
-        list(bounds.values()),
-        color=INK,
-        linewidth=1.4,
-        linestyle="--",
-        label="lower bound of any method",
-    )
+    least = (curve.least if curve is not None else {}) or proven(cells)
+    measured = [cell for cell in cells if cell.evaluation is not None]
+    # around a single k, matplotlib would leave no whole number on the axis
+    ks = [*(cell.choice.k for cell in measured), *least] or [spec.microaggregation.k]
+    out_of_reach(axes, least, end=max(ks) + 0.5)
     ceiling = spec.gate.ceilings.il
     if ceiling is not None:
         axes.axhline(ceiling, color=INK, linewidth=1.2)
@@ -108,16 +129,14 @@ def loss_by_k(cells: Sequence[Cell], spec: ReleaseSpec) -> Figure:
             color=INK,
             fontsize=8.5,
         )
-    measured = [cell for cell in cells if cell.evaluation is not None]
     near = [cell for cell in measured if cell.family in named] or measured
     axes.set_ylim(0.0, _end(ceiling, [cell.measure("il") for cell in near]))
-    # around a single k, matplotlib would leave no whole number on the axis
-    ks = [cell.choice.k for cell in measured] or [spec.microaggregation.k]
     axes.set_xlim(min(ks) - 0.5, max(ks) + 0.5)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.set_xlabel("k: smallest number of records in a group")
-    axes.set_ylabel("IL: information lost, %")
-    drawing.legend(loc="outside right center")
+    whole_numbers(axes)
+    axes.set_xlabel(K_LABEL)
+    axes.set_ylabel(IL_LABEL)
+    if axes.get_legend_handles_labels()[0]:
+        drawing.legend(loc="outside right center")
     return drawing
 
 
@@ -150,17 +169,11 @@ def _families(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     return families
 
 
-def _bounds(cells: Sequence[Cell]) -> dict[int, float]:
-    """Give the lower bound of IL, by k."""
-    return {
-        cell.choice.k: cell.evaluation.measures["il_bound"]
-        for cell in sorted(cells, key=lambda cell: cell.choice.k)
-        if cell.evaluation is not None and "il_bound" in cell.evaluation.measures
-    }
-
-
 def _worth_naming(families: dict[str, list[Cell]], cells: Sequence[Cell]) -> dict[str, int]:
-    """Choose the methods that get a colour: those on the front, then those with the least loss."""
+    """Choose the methods that get a colour: those on the front, then those with the least loss.
+
+    The method that comes closest to the bound takes the place of the last of them if it must.
+    """
     on_front = list(dict.fromkeys(cell.family for cell in front(cells)))
 
     def mean_loss(family: str) -> float:
@@ -168,7 +181,10 @@ def _worth_naming(families: dict[str, list[Cell]], cells: Sequence[Cell]) -> dic
         return sum(cell.measure("il") / cell.choice.k for cell in points) / len(points)
 
     others = sorted((f for f in families if f not in on_front), key=mean_loss)
-    return {family: i for i, family in enumerate([*on_front, *others][:NAMED])}
+    chosen = [*on_front, *others][:NAMED]
+    if CLOSEST in families and CLOSEST not in chosen:
+        chosen[-1] = CLOSEST
+    return {family: i for i, family in enumerate(chosen)}
 
 
 def _curve(
@@ -179,17 +195,30 @@ def _curve(
     if family not in named:
         axes.plot(xs, ys, color=LINE, linewidth=0.8, marker=".", markersize=3, zorder=0)
         return
-    number = named[family]
+    colour, marker = SERIES[named[family]], MARKERS[named[family]]
+    width, size, layer = (2.2, 6, 4) if family == CLOSEST else (1.4, 5, 3)
     axes.plot(
         xs,
         ys,
-        color=SERIES[number],
-        linewidth=1.4,
-        marker=MARKERS[number],
-        markersize=5,
+        color=colour,
+        linewidth=0.0 if by_k else width,
+        marker=marker,
+        markersize=size,
         label=family,
-        zorder=3,
+        zorder=layer,
     )
+    if by_k:
+        for (first, start), (last, end) in pairwise(zip(xs, ys, strict=True)):
+            # between points that are apart, a straight line may enter what no method can reach
+            adjacent = last - first <= 1.0
+            axes.plot(
+                [first, last],
+                [start, end],
+                color=colour,
+                linewidth=width if adjacent else 1.0,
+                linestyle=DASHES[0] if adjacent else DASHES[2],
+                zorder=layer,
+            )
 
 
 def _label(axes: Axes, cells: Sequence[Cell], named: dict[str, int]) -> None:

@@ -60,11 +60,10 @@ def _choice(measured: Sequence[Cell], spec: ReleaseSpec) -> str:
     runner_up = best([cell for cell in admissible if cell.family != chosen.family])
     if runner_up is not None:
         words += f" The next best is {runner_up.name}, with IL {runner_up.measure('il'):.2f} %."
-    bound = chosen.evaluation.measures.get("il_bound") if chosen.evaluation else None
-    if bound:
+    if chosen.gap_in_words:
         words += (
-            f" No method could lose less than {bound:.2f} % at k = {chosen.choice.k}, so this is "
-            f"at most {il / bound:.2f} times the optimum."
+            f" No method could lose less than {chosen.least:.2f} % at k = {chosen.choice.k}, so "
+            f"this is {chosen.gap_in_words}."
         )
     current = next((cell for cell in measured if _is_current(cell.choice, spec)), None)
     if current is None:

@@ -2,17 +2,26 @@
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from algorithms.measure import figure
 from algorithms.measures import MEASURES
 from tasks.explore.cell import Cell, front
 
-HEADINGS = ("method", "ordering", "k", "admissible", "on_front", "seconds", "iterations", "fault")
+HEADINGS = (
+    "method", "ordering", "k", "admissible", "on_front", "seconds", "iterations", "least_il", "gap",
+    "fault",
+)  # fmt: skip
 
 
 def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """List all choices with their measures; measures that do not apply are empty."""
+    """List all choices with their measures; measures that do not apply are empty.
+
+    ``least_il`` is the least possible IL at the k of the choice, and ``gap`` how far the choice is
+    above the optimum at most, both in per cent.
+    """
     on_front = {id(cell) for cell in front(cells)}
     return [
         {
@@ -23,6 +32,8 @@ def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
             "on_front": id(cell) in on_front,
             "seconds": round(cell.seconds, 3),
             "iterations": "" if cell.iterations is None else cell.iterations,
+            "least_il": _written(cell.least),
+            "gap": _written(cell.gap),
             "fault": cell.fault,
             **{
                 heading: cell.evaluation.measures.get(name, "") if cell.evaluation else ""
@@ -31,6 +42,11 @@ def rows_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
         }
         for cell in cells
     ]
+
+
+def _written(value: float) -> float | str:
+    """Write a figure; empty if there is none."""
+    return figure(value) if math.isfinite(value) else ""
 
 
 def measured_names(cells: Sequence[Cell]) -> list[str]:

@@ -55,6 +55,10 @@ def test_a_map_its_table_and_a_spec_are_written_and_nothing_is_published(
     page = (folder / "map.html").read_text(encoding="utf-8")
     assert [row["k"] for row in rows] == ["2", "3", "500"] * 2
     assert [row["k_found"] != "" for row in rows] == [True, True, False] * 2
+    assert [row["least_il"] != "" for row in rows] == [True, True, False] * 2
+    assert [row["gap"] != "" for row in rows] == [True, True, False] * 2
+    assert all(float(row["least_il"]) >= float(row["il_bound"]) for row in rows if row["il"])
+    assert "Least possible IL by k, and the choice with the lowest IL at that k" in page
     assert "Best of the 4 of 6 choices measured: " in page
     assert 'class="notice caution"' in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")

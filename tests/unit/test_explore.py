@@ -2,8 +2,10 @@
 
 import csv
 import html
+import math
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from algorithms.jit import compiling
 from algorithms.local_search.search import default_iterations
 from algorithms.measures import MEASURES
 from algorithms.microaggregation import METHODS
+from algorithms.utility.bound_curve import BoundCurve
 from expectations.gate import Verdicts
 from expectations.request.sections.microaggregation import MicroaggregationSection
 from expectations.request.spec_file import load
@@ -25,11 +28,13 @@ from tasks.explore import workers
 from tasks.explore.cell import (
     Cell,
     best,
+    bounded,
     choices,
     fitted,
     front,
     is_unlimited,
     measures_of,
+    proven,
     shorter,
     try_choice,
 )
@@ -38,9 +43,11 @@ from tasks.explore.page import map_page
 from tasks.explore.pictures import loss_by_k, risk_utility_map
 from tasks.explore.proposal import ceiling_for, propose
 from tasks.explore.recommendation import recommendation
+from tasks.explore.source import SourceFacts
 from tasks.explore.table import csv_of, rows_of
 from tasks.explore.workers import working
 from tasks.ingest import ingest
+from tasks.reporting.pictures import SERIES
 from tasks.validate import validate
 from tests.conftest import Request
 from tests.tools import PATIENCE
@@ -325,6 +332,124 @@ def test_ceilings_are_drawn_as_a_box(limited: Any) -> None:
     assert "Proposed limits" not in page
     assert "The box contains" in page
     assert propose(cells, limited) is None
+
+
+def test_the_bound_of_any_method_is_a_curve_over_k_with_a_shaded_area(limited: Any) -> None:
+    cells = [cell(limited, "mdav", k, 4.0 * k, 45.0) for k in (3, 5)]
+    curve = BoundCurve({3: 7.0, 4: 8.0, 5: 9.5})
+    axes = loss_by_k(cells, limited, curve).axes[0]
+    (area,) = axes.collections
+    assert area.get_label() == "no method can get here (proven)"
+    corners = area.get_paths()[0].vertices
+    assert corners[:, 0].max() == 5.5
+    assert corners[:, 1].max() == 9.5
+    # a bound holds up to the next k, not on a line to the next bound
+    assert area.get_paths()[0].contains_points([[3.9, 6.9], [3.9, 7.9], [4.1, 7.9]]).tolist() == [
+        True,
+        False,
+        True,
+    ]
+    # without a curve, the choices know their own bounds
+    own = loss_by_k(cells, limited).axes[0]
+    assert own.collections[0].get_paths()[0].vertices[:, 1].max() == 10.0
+    unproven = [replace(each, evaluation=without_bound(each)) for each in cells]
+    assert not loss_by_k(unproven, limited).axes[0].collections
+    assert loss_by_k([], limited).axes[0].get_xlim() == (2.5, 3.5)
+
+
+def without_bound(of: Cell) -> Evaluation:
+    assert of.evaluation is not None
+    kept = {name: value for name, value in of.evaluation.measures.items() if name != "il_bound"}
+    return Evaluation(kept, 9, 3, {3: 3})
+
+
+def test_a_curve_is_dotted_where_no_k_was_tried(limited: Any) -> None:
+    cells = [cell(limited, "mdav", k, 4.0 * k, 45.0) for k in (3, 4, 7)]
+    lines = loss_by_k(cells, limited).axes[0].lines
+    styles = {
+        tuple(line.get_xdata()): line.get_linestyle()
+        for line in lines
+        if len(line.get_xdata()) == 2
+    }
+    assert styles[3.0, 4.0] == "-"
+    assert styles[4.0, 7.0] != "-"
+
+
+def test_the_method_that_comes_closest_to_the_bound_has_a_colour_of_its_own(limited: Any) -> None:
+    others = [name for name in METHODS if name not in (*PATHS, "best")]
+    assert len(others) > len(SERIES)
+    cells = [cell(limited, name, 3, 10.0 + i, 60.0 - i) for i, name in enumerate(others)]
+    named = [line.get_label() for line in loss_by_k(cells, limited).axes[0].lines]
+    assert "best" not in named
+    cells.append(cell(limited, "best", 3, 99.0, 99.0))
+    for draw in (loss_by_k, risk_utility_map):
+        assert "best" in [line.get_label() for line in draw(cells, limited).axes[0].lines]
+
+
+def test_a_choice_knows_how_far_it_is_from_the_optimum_at_most(limited: Any) -> None:
+    plain = cell(limited, "mdav", 3, 12.0, 45.0)
+    (found,) = bounded([plain], BoundCurve({3: 11.64, 4: 12.0}))
+    assert found.measure("il_bound") == 11.64
+    assert found.measure("il_over_bound") == 1.0309
+    assert (found.least, found.bound) == (11.64, 11.64)
+    assert found.gap_in_words == "at most 3.1 % above the optimum"
+    assert proven([found]) == {3: 11.64}
+    # the choice knows a better bound than the curve
+    (weaker,) = bounded([plain], BoundCurve({3: 5.0}))
+    assert weaker.least == weaker.measure("il_bound") == 6.0
+    assert weaker.gap_in_words == "at most 2.00 times the optimum"
+    optimal = replace(found, bound=12.0)
+    assert (optimal.gap, optimal.gap_in_words) == (0.0, "at most 0.0 % above the optimum")
+    (unknown,) = bounded([found], BoundCurve(note="x"))
+    assert unknown.bound is None
+    nothing = replace(unknown, evaluation=without_bound(unknown))
+    assert math.isnan(nothing.gap)
+    assert nothing.gap_in_words == ""
+    assert proven([nothing]) == {}
+    assert "No method could lose less" not in recommendation([nothing], limited)
+    for il, gap in ((0.0, 0.0), (1.0, math.inf)):
+        zero = replace(measured_cell(limited, il=il, dld=1.0), bound=0.0)
+        assert (zero.least, zero.gap) == (0.0, gap)
+    words = recommendation([found], limited)
+    assert "No method could lose less than 11.64 % at k = 3, so this is at most 3.1 %" in words
+
+
+def test_rounds_are_spent_on_the_curve_and_not_on_each_choice(many: Request) -> None:
+    plain = {"method": "mdav", "k": 3}
+    choice = MicroaggregationSection(**plain)
+    bounds = {}
+    for gate in ({}, {"ceilings": {"il_over_bound": 9.0}}):
+        for rounds in (0, 30):
+            many.content["gate"] = gate
+            many.content["evaluation"] = {"bound_rounds": rounds}
+            table, spec = table_of(many)
+            key = bool(gate), rounds
+            bounds[key] = try_choice(table, spec, choice).measure("il_bound")
+    assert bounds[False, 0] == bounds[False, 30] == bounds[True, 0] < bounds[True, 30]
+
+
+def test_the_table_and_the_page_give_the_bound_of_each_k_and_each_gap(limited: Any) -> None:
+    curve = BoundCurve({3: 11.64, 4: 12.5}, "up to k = 4, for a reason")
+    fault = Cell(MicroaggregationSection(method="ps", k=4), fault="stopped")
+    cells = bounded([cell(limited, "mdav", 3, 12.0, 45.0), fault], curve)
+    rows = rows_of(cells)
+    assert [row["least_il"] for row in rows] == [11.64, 12.5]
+    assert [row["gap"] for row in rows] == [3.0928, ""]
+    source = SourceFacts(curve=curve)
+    page = html.unescape(map_page(cells, limited, PICTURES, source))
+    assert "Least possible IL by k, and the choice with the lowest IL at that k" in page
+    assert page.count("at most 3.1 % above the optimum") == 3
+    assert '<th scope="row" class="number">4</th><td class="number">12.5 %</td>' in page
+    assert "none was measured" in page
+    assert "The border of the shaded area is computed up to k = 4, for a reason." in page
+    source = SourceFacts(curve=BoundCurve(note="for a reason"))
+    page = html.unescape(map_page(cells, limited, PICTURES, source))
+    assert "only the bounds that the choices themselves have: for a reason." in page
+    assert "shaded area has only" not in map_page(cells, limited, PICTURES)
+    nothing = [replace(cells[0], bound=None, evaluation=without_bound(cells[0]))]
+    page = map_page(nothing, limited, PICTURES)
+    assert "Bounds by k" not in page
+    assert "Nothing is proven" in page
 
 
 def test_the_axis_of_k_shows_whole_numbers(limited: Any) -> None:

@@ -15,10 +15,11 @@ from algorithms.measure import DECIMALS, DIGITS, figure
 from algorithms.measures import MEASURES
 from algorithms.rounding.centroids import real_centroids
 from algorithms.types import Matrix, Partition
+from algorithms.utility import bound_curve
 from algorithms.utility.moments import QUANTILES, quantile_changes
 from expectations.gate import Verdicts
 from expectations.request.sections.gate import Ceilings, Floors, GateSection
-from tests.tables import compare_rows, rows_of
+from tests.tables import compare_rows, rows_of, table_of
 
 K, SEEDS = 3, 20
 SHARES = [percent / 100.0 for percent in QUANTILES]
@@ -221,6 +222,26 @@ def test_no_figure_hangs_on_fewer_than_k_records() -> None:
     assert {"il", "il1s", "variance_change", "quantile_50", "quantile_change"} <= shares.keys()
     for name, share in shares.items():
         assert share <= (K - 1) / K, name
+
+
+def test_no_bound_on_the_curve_hangs_on_fewer_than_k_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bound_curve, "_cut_off", lambda value: value)
+    x = np.random.default_rng(5).normal(size=(131, 2))
+
+    def bounds(moved: Matrix) -> Matrix:
+        curve = bound_curve.bound_curve(table_of(list(moved.T)), bound_curve.ks_around(K))
+        return np.array(list(curve.least.values()))
+
+    start, moves = bounds(x), []
+    for row in range(len(x)):
+        moved = x.copy()
+        moved[row] += 1e-5
+        moves.append(np.abs(bounds(moved) - start))
+    largest = np.sort(np.array(moves), axis=0)[::-1]
+    assert len(start) == len(bound_curve.ks_around(K))
+    assert (largest[: K - 1].sum(axis=0) <= (K - 1) / K * largest.sum(axis=0)).all()
 
 
 @given(value=st.floats(allow_nan=False, allow_infinity=False))
