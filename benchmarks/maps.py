@@ -10,15 +10,18 @@ import csv
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
 
 from algorithms.microaggregation import METHODS
+from algorithms.utility.bound_curve import BoundCurve, ks_between
 from expectations.request.spec import ReleaseSpec
 from expectations.request.spec_file import load
-from tasks.explore.cell import Cell, choices, front
+from tasks.bound import bound
+from tasks.explore.cell import Cell, bounded, choices, front, proven
 from tasks.explore.pictures import loss_by_k, risk_utility_map
 from tasks.explore.recommendation import recommendation
 from tasks.explore.workers import working
@@ -53,10 +56,10 @@ def main() -> int:
     for name in CEILINGS:
         with tempfile.TemporaryDirectory() as folder:
             spec = _spec(name, Path(folder))
-            cells = _tried(spec, options)
+            cells, curve = _tried(spec, options)
         for picture, drawing in (
             ("map", risk_utility_map(cells, spec)),
-            ("il-by-k", loss_by_k(cells, spec)),
+            ("il-by-k", loss_by_k(cells, spec, curve)),
         ):
             (DOCS / "maps" / f"{name}-{picture}.png").write_bytes(as_png(drawing, scale=1.5))
         parts.append(_section(name, cells, spec))
@@ -89,7 +92,7 @@ def _spec(name: str, folder: Path) -> ReleaseSpec:
     return load(path)
 
 
-def _tried(spec: ReleaseSpec, options: argparse.Namespace) -> list[Cell]:
+def _tried(spec: ReleaseSpec, options: argparse.Namespace) -> tuple[Sequence[Cell], BoundCurve]:
     source, _ = ingest.fn(spec)
     table, _ = validate.fn(source, spec)
     wanted = choices(spec, options.methods, ORDERINGS_TRIED, options.k)
@@ -103,10 +106,11 @@ def _tried(spec: ReleaseSpec, options: argparse.Namespace) -> list[Cell]:
                 f"{spec.release.name} {cell.name}: {cell.seconds:.1f} s {cell.fault}\n"
             )
             cells.append(cell)
-    return cells
+    curve = bound.fn(table, spec, ks_between(options.k), proven(cells))
+    return bounded(cells, curve), curve
 
 
-def _section(name: str, cells: list[Cell], spec: ReleaseSpec) -> str:
+def _section(name: str, cells: Sequence[Cell], spec: ReleaseSpec) -> str:
     rows = "\n".join(
         f"| {cell.name} | {cell.measure('il'):.4f} | {cell.measure('dld'):.4f} | "
         f"{cell.measure('within_records'):.2f} | {cell.measure('il_over_bound'):.2f} |"
