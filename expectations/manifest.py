@@ -96,6 +96,17 @@ class InputFacts(BaseModel):
         return {column: count for column, count in counts.items() if count}
 
 
+class BoundFacts(BaseModel):
+    """The least possible IL for each k."""
+
+    model_config = OPEN
+
+    least: dict[int, float] = Field(default_factory=dict)
+    """In per cent, by k."""
+    note: str = ""
+    """Why there is none, or how it was computed if that is not as usual."""
+
+
 class EvaluationFacts(BaseModel):
     """The measures of a masked table."""
 
@@ -109,6 +120,8 @@ class EvaluationFacts(BaseModel):
     columns: tuple[dict[str, float], ...] = ()
     compared: tuple[str, ...] | None = None
     """The earlier releases with which the table was compared."""
+    bounds: BoundFacts | None = None
+    """The least possible IL for each k; versions before 0.4 recorded none."""
 
 
 class FindingFacts(BaseModel):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from pydantic import Field
 
 from algorithms.errors import ReleaseError
 from algorithms.microaggregation import METHODS
+from algorithms.utility.bound_curve import ks_between
 from expectations.data_warnings import source_warnings
 from expectations.request.named import NamedSpec, resolve_spec
 from expectations.request.sections.microaggregation import MicroaggregationSection
@@ -21,7 +23,16 @@ from flows.alone import end_with_worker
 from flows.notify import tell_of
 from flows.outcome import Explored, state_of, stopped
 from flows.release import due, run_name
-from tasks.explore.cell import KS_TRIED, ORDERINGS_TRIED, Cell, choices, fitted
+from tasks.bound import bound
+from tasks.explore.cell import (
+    KS_TRIED,
+    ORDERINGS_TRIED,
+    Cell,
+    bounded,
+    choices,
+    fitted,
+    proven,
+)
 from tasks.explore.outputs import show_map, write_map
 from tasks.explore.recommendation import recommendation
 from tasks.explore.source import SourceFacts, source_facts
@@ -137,6 +148,8 @@ def _explore(
     with working((table, spec), count, seconds) as workers:
         futures = [try_choice.submit(workers, choice, len(wanted)) for choice in wanted]
         cells = tuple(future.result() for future in futures)
+    curve = bound(table, spec, ks_between(ks), proven(cells))
+    cells, source = bounded(cells, curve), replace(source, curve=curve)
     write_map(cells, spec, folder, source)
     show_map(cells, spec)
     log.info("%s", recommendation(cells, spec))

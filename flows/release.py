@@ -15,6 +15,7 @@ from algorithms.errors import RejectedError, ReleaseError
 from algorithms.evaluation import Evaluation
 from algorithms.masked import Masked
 from algorithms.table import Table
+from algorithms.utility.bound_curve import ks_around
 from expectations.data_warnings import (
     masking_warnings,
     series_warnings,
@@ -45,6 +46,7 @@ from flows.outcome import (
 from flows.review import ask, check_answerable, check_starter, starter
 from flows.states import WAITING
 from flows.wait import check_present, wait_for_source
+from tasks.bound import bound
 from tasks.compute.computing import computing
 from tasks.compute.engine import Engine
 from tasks.evaluate import evaluate
@@ -236,6 +238,7 @@ def _through_stages(
         )
         if not dry_run:
             attempt = replace(attempt, profile=profile(measured.files))
+            attempt = attempt.adding(evaluation=_with_bounds(evaluation, table, spec))
         judgement = measured.judge(verdicts, spec)
         rules += [asdict(finding) for finding in judgement.findings]
         attempt = attempt.adding(expectations=rules)
@@ -256,6 +259,21 @@ def _through_stages(
     if isinstance(result, Candidate):
         return sealed(attempt, result)
     return published(attempt, result)
+
+
+def _with_bounds(
+    evaluation: Evaluation, table: Table | StreamedTable, spec: ReleaseSpec
+) -> dict[str, Any]:
+    """Add the least possible IL for values of k around that of the release."""
+    k = spec.microaggregation.k
+    proven = evaluation.measures.get("il_bound")
+    curve = bound(
+        table if isinstance(table, Table) else None,
+        spec,
+        ks_around(k),
+        {} if proven is None else {k: proven},
+    )
+    return {**asdict(evaluation), "bounds": asdict(curve)}
 
 
 def _checked(

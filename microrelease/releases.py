@@ -156,8 +156,8 @@ class Release:
         wanted = trial.choices(spec)
         source, _ = ingest.fn(spec)
         table, _ = validate.fn(source, spec, plainly)
-        cells = guarded("explore", trial.run)(table, spec, wanted)
-        return Exploration.of(cells, spec, pd.DataFrame(), recommendation(cells, spec))
+        cells, curve = guarded("explore", trial.run)(table, spec, wanted)
+        return Exploration.of(cells, spec, pd.DataFrame(), recommendation(cells, spec), curve)
 
     def _named(self, period: str | None) -> AbstractContextManager[NamedSpec]:
         return spec_from_file(self.path, Changes.of(period))

@@ -3,11 +3,47 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from algorithms.types import Found
 
 if TYPE_CHECKING:
     from tasks.explore.cell import Cell
     from tasks.replay.choice import Choice, Step
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search has found so far: figures of the whole table.
+
+    Attributes
+    ----------
+    iterations : int
+        Iterations done.
+    planned : int, optional
+        Iterations that the budget allows; None if it is counted in seconds only.
+    share : float
+        Share of the work that is done.
+    il : float
+        Information loss of the groups found so far, in per cent.
+    bound : float, optional
+        Proven lower bound of it, in per cent; None if none is known.
+    stopped : bool
+        Whether the search has ended before its budget, because the gap is small enough.
+    """
+
+    iterations: int
+    planned: int | None
+    share: float
+    il: float
+    bound: float | None = None
+    stopped: bool = False
+
+    @property
+    def gap(self) -> float | None:
+        """How far the loss may be above the optimum, in per cent of it; None if nobody knows."""
+        return 100.0 * (self.il / self.bound - 1.0) if self.bound else None
 
 
 class Listener:
@@ -15,6 +51,11 @@ class Listener:
 
     Several threads may report cells at the same time.
     """
+
+    @property
+    def shows_searches(self) -> bool:
+        """Whether figures of a search are shown, so that a bound is worth computing."""
+        return False
 
     def stage_started(self, name: str) -> None:
         """Receive the start of a stage."""
@@ -28,6 +69,9 @@ class Listener:
     def progressed(self, share: float) -> None:
         """Receive the share of its work that the running stage has done, if it can tell."""
 
+    def searched(self, search: Search) -> None:
+        """Receive what the search of the running stage has found so far."""
+
     def cell_measured(self, cell: "Cell", total: int) -> None:
         """Receive one choice that was tried, and the number of all choices."""
 
@@ -40,6 +84,10 @@ class _Both(Listener):
 
     def __init__(self, outer: Listener, inner: Listener) -> None:
         self._listeners = outer, inner
+
+    @property
+    def shows_searches(self) -> bool:
+        return any(listener.shows_searches for listener in self._listeners)
 
     def stage_started(self, name: str) -> None:
         for listener in self._listeners:
@@ -57,6 +105,10 @@ class _Both(Listener):
         for listener in self._listeners:
             listener.progressed(share)
 
+    def searched(self, search: Search) -> None:
+        for listener in self._listeners:
+            listener.searched(search)
+
     def cell_measured(self, cell: "Cell", total: int) -> None:
         for listener in self._listeners:
             listener.cell_measured(cell, total)
@@ -69,9 +121,16 @@ class _Both(Listener):
 _listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
 
 
-def report(_done: int, share: float) -> None:
-    """Report the share of a stage that is done."""
-    listener().progressed(share)
+def report(done: int, share: float, found: Found | None = None, /) -> None:
+    """Report the share of a stage that is done, and what a search has found."""
+    own = listener()
+    own.progressed(share)
+    if found is not None and found.spread:
+        per_cent = 100.0 / found.spread
+        bound = None if found.bound is None else per_cent * found.bound
+        own.searched(
+            Search(done, found.planned, share, per_cent * found.loss, bound, found.stopped)
+        )
 
 
 def listener() -> Listener:

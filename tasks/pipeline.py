@@ -66,7 +66,8 @@ def mask_and_measure(
     plan = spec.plan
     settled: Settled = call(standardise, table, plan)
     paths = call(order, settled.table, plan)
-    groupings = call(microaggregate, settled.table, plan, paths, history, run)
+    rounds = spec.evaluation.bound_rounds
+    groupings = call(microaggregate, settled.table, plan, paths, history, run, rounds)
     masked: Masked = call(round_integers, settled, plan, groupings)
     files = Comparison(masked, history)
     evaluation: Evaluation = call(evaluate, files, spec, measures)

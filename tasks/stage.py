@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 RELEASE_STAGES = (
     "ingest", "validate", "recall", "standardise", "order", "microaggregate", "round_integers",
-    "evaluate", "profile", "judge", "seal", "decide", "publish",
+    "evaluate", "profile", "bound", "judge", "seal", "decide", "publish",
 )  # fmt: skip
 """The stages of a release in their order, as the Prefect UI and the command line name them."""
 STAGES = (*RELEASE_STAGES, "try", "verify")

@@ -271,6 +271,31 @@ class ReleaseSpec(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _gap_is_proven(self) -> Self:
+        columns, how = self.columns, self.microaggregation
+        if how.plan.gap is None:
+            return self
+        reasons = {
+            "no bound is proven for records with weights (columns.weight)": columns.weight,
+            "no bound is proven for records that are grouped in blocks": how.blocks,
+            "calibrated labels (columns.published) are chosen after the search": (
+                "calibrated" in columns.published.values()
+            ),
+            "cohorts (series.method) change the groups after the search": (
+                self.series is not None and self.series.cohorts
+            ),
+            "recut changes the groups after the search": how.recut and how.plan.method.searches,
+        }
+        found = [words for words, applies in reasons.items() if applies]
+        if found:
+            key = "options" if how.plan.method.searches else "refine"
+            raise SpecError(
+                f"microaggregation.{key}.gap: stops a search whose groups are proven to be close "
+                f"to the optimum; {', and '.join(found)}: drop gap, and give iterations instead"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _series_fits(self) -> Self:
         faults = list(series_faults(self.series, self.columns, self.microaggregation, self.gate))
         if faults:

@@ -140,6 +140,8 @@ def explored(
         "sentence": outcome.sentence,
         "recommended": None if chosen is None else _choice(chosen),
         "proposal": None if proposal is None else proposal.snippet(spec),
+        "least_il": outcome.source.curve.least,
+        "least_il_note": outcome.source.curve.note or None,
         "choices": [_cell(cell) for cell in outcome.cells],
         "map": page,
         "spec": new,
@@ -152,11 +154,15 @@ def _choice(cell: Cell) -> Document:
 
 
 def _cell(cell: Cell) -> Document:
+    from algorithms.measure import figure
+
     return {
         **_choice(cell),
         "seconds": round(cell.seconds, 2),
         "within_limits": cell.admissible,
         "measures": {} if cell.evaluation is None else cell.evaluation.measures,
+        "least_il": figure(cell.least),
+        "gap": figure(cell.gap),
         "fault": cell.fault or None,
     }
 

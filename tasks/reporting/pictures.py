@@ -83,6 +83,10 @@ DIVERGING = LinearSegmentedColormap.from_list(
     "orange-white-blue",
     ["#b35806", "#f1a340", "#fee0b6", "#f7f7f7", "#d8daeb", "#5e9fd0", "#08519c"],
 )
+K_LABEL, IL_LABEL = "k: smallest number of records in a group", "IL: information lost, %"
+ROOM = 1.08
+"""Length of an axis, as a multiple of the largest value on it."""
+
 LARGER = 1.4
 """Largest factor by which a picture may grow to fill its place."""
 
@@ -376,13 +380,72 @@ def overview(losses: Mapping[str, float], sizes: Mapping[int, int]) -> Figure:
     left.set_yticks(rows, [_shortened(name) for name in losses])
     left.set_ylim(len(rows) - 0.4, -0.6)
     left.grid(visible=False, axis="y")
-    left.set_xlabel("IL: information lost, %")
+    left.set_xlabel(IL_LABEL)
     right.bar([each.label for each in ranges], [each.groups for each in ranges], color=SERIES[1])
     right.grid(visible=False, axis="x")
     right.yaxis.set_major_locator(MaxNLocator(5, steps=STEPS, integer=True))
     right.set_xlabel("records in a group")
     right.set_ylabel("groups")
     return drawing
+
+
+@style()
+def bounds(least: Mapping[int, float], k: int, il: float) -> Figure:
+    """Draw the least possible IL by k, and a release above it.
+
+    Parameters
+    ----------
+    least : mapping of int to float
+        The least possible IL in per cent, by k in increasing order.
+    k : int
+        The k of the release.
+    il : float
+        Its IL in per cent.
+    """
+    drawing, axes = figure(620, 320)
+    out_of_reach(axes, least, end=max(*least, k) + 0.5)
+    axes.plot(
+        [k], [il], linestyle="", marker="s", markersize=8, color=AFTER, label="this release",
+        zorder=4,
+    )  # fmt: skip
+    axes.set_xlim(min(*least, k) - 0.5, max(*least, k) + 0.5)
+    axes.set_ylim(0.0, ROOM * max(il, *least.values()) or 1.0)
+    whole_numbers(axes)
+    axes.set_xlabel(K_LABEL)
+    axes.set_ylabel(IL_LABEL)
+    drawing.legend(loc="outside upper left", ncols=2)
+    return drawing
+
+
+def out_of_reach(axes: Axes, least: Mapping[int, float], end: float) -> None:
+    """Shade what no method can reach: a bound holds up to the next k for which there is one.
+
+    Parameters
+    ----------
+    axes : Axes
+        IL against k.
+    least : mapping of int to float
+        The least possible IL in per cent, by k in increasing order.
+    end : float
+        Where the last bound ends on the axis of k.
+    """
+    if not least:
+        return
+    ks, values = [*least, end], [*least.values(), [*least.values()][-1]]
+    axes.fill_between(
+        ks, values, step="post", color=MUTED, alpha=0.22, linewidth=0, zorder=0,
+        label="no method can get here (proven)",
+    )  # fmt: skip
+    axes.plot(ks, values, color=INK, linewidth=1.2, drawstyle="steps-post", zorder=2)
+    axes.plot(
+        list(least), list(least.values()), color=INK, linestyle="", marker=".", markersize=5,
+        zorder=2,
+    )  # fmt: skip
+
+
+def whole_numbers(axes: Axes) -> None:
+    """Give an axis of k whole numbers; around a single k, matplotlib would show none."""
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 @style()

@@ -16,7 +16,7 @@ from expectations.concerns import Concern, concerns
 from expectations.manifest import Manifest
 from expectations.request.series_rules import COMPARING
 from tasks.reporting import pictures
-from tasks.reporting.page import MOST_CONCERNS, render
+from tasks.reporting.page import MOST_CONCERNS, in_words, render
 from tasks.reporting.pictures import Svg, as_svg
 from tasks.reporting.sizes import size_ranges
 
@@ -143,6 +143,28 @@ class Drawings:
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """The least possible IL for values of k around that of the release.
+
+    Attributes
+    ----------
+    least : dict of int to float
+        The least possible IL in per cent, by k.
+    picture : Svg, optional
+        The bounds as a curve, with the release; None if there are none.
+    sentence : str
+        What the nearest other k would cost; empty if there are none.
+    note : str
+        Why there are none, or how they were computed if that is not as usual; otherwise empty.
+    """
+
+    least: dict[int, float]
+    picture: Svg | None
+    sentence: str
+    note: str
+
+
+@dataclass(frozen=True)
 class Compared:
     """The release beside the earlier ones of its series.
 
@@ -178,7 +200,8 @@ def release_report(manifest: Manifest, profile: Profile | None = None) -> str:
         The summary of originals that may be drawn.
     """
     facts = manifest.evaluation
-    evaluation = None if facts is None else Evaluation(**facts.model_dump())
+    # a manifest has one part beside the measures of one file
+    evaluation = None if facts is None else Evaluation(**facts.model_dump(exclude={"bounds"}))
     return render(
         "release_report.html",
         manifest=manifest,
@@ -191,6 +214,7 @@ def release_report(manifest: Manifest, profile: Profile | None = None) -> str:
         measures=MEASURES,
         losses=list(_losses(manifest, evaluation)),
         column_changes=_column_changes(manifest, evaluation),
+        bounds=_bounds(manifest),
         sizes=[] if evaluation is None else size_ranges(_sizes(evaluation)),
         profile=profile,
         drawings=None if profile is None else _drawings(profile),
@@ -204,6 +228,27 @@ def _concerns(manifest: Manifest, evaluation: Evaluation | None) -> tuple[Concer
     limits = {verdict.measure: verdict.limit for verdict in manifest.gate}
     ranked = concerns(evaluation.measures, manifest.k, limits)
     return tuple(concern for concern in ranked if concern.level != "low")[:MOST_CONCERNS]
+
+
+def _bounds(manifest: Manifest) -> Bounds | None:
+    """Draw the least possible IL by k; versions before 0.4 recorded none."""
+    facts = manifest.evaluation
+    if facts is None or facts.bounds is None:
+        return None
+    least, k = dict(sorted(facts.bounds.least.items())), manifest.k
+    if not least:
+        return Bounds({}, None, "", facts.bounds.note)
+    il = facts.measures["il"]
+    drawing = pictures.bounds(least, k, il)
+    label = f"Least possible IL by k, and this release: k = {k} and an IL of {il:.4g} %"
+    return Bounds(least, as_svg(drawing, label), _next_to(least, k), facts.bounds.note)
+
+
+def _next_to(least: Mapping[int, float], k: int) -> str:
+    """Say what a smaller and a larger k would cost at least."""
+    near = [other for other in (k - 1, k, k + 1) if other in least]
+    words = [f"{least[other]:.4g} % with k = {other}" for other in near]
+    return f"Every release loses at least {in_words(words)}." if words else ""
 
 
 def _compared(manifest: Manifest, evaluation: Evaluation | None) -> Compared | None:

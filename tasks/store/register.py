@@ -247,9 +247,18 @@ class Register:
         return links
 
     def adopt(self, reason: str, started_by: str) -> None:
-        """Add a line that says that another key signs from here on, without the one before."""
+        """Add a line that says that another key signs from here on, without the one before.
+
+        Raises
+        ------
+        IntegrityError
+            If lines were removed or altered: another key must not cover that up.
+        """
         signer = installation_key()
         with self._open(make=False) as root, root.locked():
+            chain = self.chain()
+            self._check_end(root, chain)
+            self._drop_torn(root, chain)
             self._write_key(
                 root, signer, signer.public.text, None, reason=reason, started_by=started_by
             )
@@ -379,11 +388,9 @@ class Register:
                 if name.startswith(".") and ATTEMPT.match(name[1:]):
                     attempts.remove(name)
         chain = self.chain()
-        if fault := signed_head.problem(root, chain):
-            raise IntegrityError(f"{fault}: run `microrelease audit`")
+        self._check_end(root, chain)
         self._new_keys(installation_key())
-        if chain.torn:
-            root.truncate(LINES, self.lines.stat().st_size - len(chain.torn))
+        self._drop_torn(root, chain)
         problems = self.problems_with_manifests(chain)
         if problems:
             raise IntegrityError("; ".join(problems) + ": run `microrelease audit`")
@@ -396,6 +403,16 @@ class Register:
         for entry in self.chain().unfinished:
             self._end(root, entry)
         self.sweep_vault(root)
+
+    def _check_end(self, root: Folder, chain: Chain) -> None:
+        """Check that the lines are those that the head was signed for."""
+        if fault := signed_head.problem(root, chain):
+            raise IntegrityError(f"{fault}: run `microrelease audit`")
+
+    def _drop_torn(self, root: Folder, chain: Chain) -> None:
+        """Remove the part of a line that a crash left."""
+        if chain.torn:
+            root.truncate(LINES, self.lines.stat().st_size - len(chain.torn))
 
     def sweep_vault(self, root: Folder) -> None:
         """Remove vault files of attempts that are neither published nor wait for a decision."""

@@ -23,7 +23,7 @@ from algorithms.masking import how_of
 from algorithms.rounding.centroids import in_steps
 from algorithms.search.pool import centroids_of
 from algorithms.table import Stretched
-from algorithms.types import Integers, Labels, Partition, Watch, numbered
+from algorithms.types import Found, Integers, Labels, Partition, Watch, numbered
 from expectations.request.spec import ReleaseSpec
 from tasks.compute.engine import Engine, Job, Output
 from tasks.streamed.checking import StreamedTable, read_number
@@ -348,4 +348,8 @@ def _scales(table: StreamedTable, spec: ReleaseSpec) -> Scales:
 def _share(watch: Watch | None, turn: int, layouts: Sequence[Layout]) -> Watch | None:
     if watch is None:
         return None
-    return lambda done, share: watch(done, (turn + share) / len(layouts))
+
+    def told(done: int, share: float, _found: Found | None = None, /) -> None:
+        watch(done, (turn + share) / len(layouts))
+
+    return told

@@ -105,6 +105,7 @@ def _check_streamable(spec: ReleaseSpec, rows: int, memory_rows: int) -> None:
             not isinstance(attribute, Number) for attribute in columns.attributes
         ),
         "small_strata other than block": how.small_strata != "block",
+        "the option gap": spec.plan.gap is not None,
         "series": spec.series is not None,
         "evaluation.bound_rounds": bool(spec.evaluation.bound_rounds),
         "evaluation.certify_seconds": bool(spec.evaluation.certify_seconds),

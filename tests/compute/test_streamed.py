@@ -286,6 +286,16 @@ def test_what_needs_the_whole_table_is_refused_in_one_sentence(request_of: Reque
         ingest.fn(spec, LocalEngine(MemoryStore()))
 
 
+def test_a_gap_is_refused_for_a_table_in_parts(
+    request_of: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("algorithms.blocks.cuts.LARGE", 1_000)
+    how = {"method": "best", "blocks": None, "options": {"gap": 1.0}}
+    spec = spec_of(request_of, microaggregation=how)
+    with pytest.raises(SpecError, match=r"the option gap; it has 3,000"):
+        ingest.fn(spec, LocalEngine(MemoryStore()))
+
+
 @pytest.mark.parametrize(
     "sections",
     [

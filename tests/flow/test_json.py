@@ -63,6 +63,8 @@ def test_an_exploration_tells_its_choices(
     assert told["recommended"] == {"method": "mdav", "k": 3}
     (choice,) = told["choices"]
     assert choice["within_limits"]
+    assert told["least_il"][str(choice["k"])] <= choice["least_il"] <= choice["measures"]["il"]
+    assert choice["gap"] >= 0.0
     assert choice["measures"]["k"] == 3.0
     assert told["map"] == f"{folder}/map.html"
     assert told["spec"] is None

@@ -73,6 +73,13 @@ def test_the_manifest_holds_what_an_auditor_needs(request_of: Request) -> None:
     folder = request_of.public / "small" / "2026-Q3"
     assert manifest["public"] == {"folder": str(folder), "checksums": checksums(folder)}
     assert manifest["spec"]["gate"]["ceilings"] == {"il": 100.0, "dld": 100.0}
+    bounds = manifest["evaluation"]["bounds"]
+    assert list(bounds["least"]) == ["2", "3", "4", "5", "6", "7"]
+    assert bounds["least"]["3"] == pytest.approx(
+        manifest["evaluation"]["measures"]["il_bound"], rel=1e-3
+    )
+    assert bounds["note"] == ""
+    assert "What another k would cost" in path.with_name("report.html").read_text(encoding="utf-8")
     assert manifest["input"]["rows"] == 7
     assert {"il", "dld", "sse", "sst", "k"} <= set(manifest["evaluation"]["measures"])
     assert manifest["evaluation"]["sizes"] == {"3": 1, "4": 1}

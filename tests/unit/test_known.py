@@ -208,4 +208,4 @@ def test_a_lower_bound_of_strata_is_the_sum_of_theirs() -> None:
     for options in ({}, {"bound_rounds": 20}, {"certify_seconds": 5.0}):
         found = evaluate(files, options=options)
         assert 0.0 < found.exact["il_bound"] <= found.exact["il"] + 1e-9
-    assert "by the sum over 2 strata" in found.notes["il_bound"]
+    assert "in each of 2 strata" in found.notes["il_bound"]

@@ -22,8 +22,9 @@ from algorithms.microaggregation import METHODS
 from algorithms.orderings import ORDERINGS
 from algorithms.profile import Profile, profile
 from algorithms.references import PAPERS
+from algorithms.utility.bound_curve import BoundCurve
 from expectations.gate import Verdicts
-from expectations.manifest import Manifest
+from expectations.manifest import Manifest, decode, encode
 from expectations.published.claims import Kind
 from expectations.published.verifier import verify
 from tasks.reporting import page, pictures
@@ -235,6 +236,55 @@ def test_many_columns_are_drawn_without_numbers_and_samples_are_told(request_of:
     record = record_of(request_of, files)
     sampled = Profile(**{**vars(profile_of(files)), "linkage_note": "measured on 9 of 99"})
     assert "DLD by column; measured on 9 of 99" in checked(report(record, sampled)).text
+
+
+def test_the_report_draws_the_least_possible_loss_by_k(request_of: Request) -> None:
+    files = files_of()
+    record = record_of(request_of, files)
+    assert record["evaluation"].get("bounds") is None
+    assert "What another k would cost" not in checked(report(record)).text
+    curve = BoundCurve({2: 1.5, 3: 2.25, 4: 2.5, 5: 3.125, 16: 9.0}, "in a way")
+    record["evaluation"]["bounds"] = asdict(curve)
+    again = json.loads(json.dumps(record))
+    text = report(record)
+    assert text == report(again)
+    # the report of a decision is drawn from what the candidate's manifest keeps
+    kept = decode(encode(Manifest.model_validate(record)), "000001").record.evaluation
+    assert kept is not None
+    assert kept.bounds is not None
+    assert kept.bounds.least == curve.least
+    found = checked(text)
+    il = record["evaluation"]["measures"]["il"]
+    assert found.pictures == [
+        f"Least possible IL by k, and this release: k = 4 and an IL of {il:.4g} %"
+    ]
+    for words in (
+        "Every release loses at least 2.25 % with k = 3, 2.5 % with k = 4 and 3.125 % with k = 5.",
+        "4 2.5 % this one",
+        "The curve is computed in a way.",
+    ):
+        assert words in found.text
+    assert "16 9 %" in found.text
+    far = {"least": {"9": 1.0}, "note": ""}
+    record["evaluation"]["bounds"] = far
+    found = checked(report(record))
+    assert "Every release" not in found.text
+    assert "The curve is computed" not in found.text
+    record["evaluation"]["bounds"] = asdict(BoundCurve(note="there are too many records"))
+    found = checked(report(record))
+    assert found.pictures == []
+    assert "The curve of bounds by k is left out: there are too many records." in found.text
+
+
+def test_the_release_stands_above_what_no_method_can_reach() -> None:
+    axes = pictures.bounds({2: 1.0, 3: 2.0, 8: 4.0}, 3, 2.5).axes[0]
+    (area,) = axes.collections
+    inside = area.get_paths()[0].contains_points([[3.0, 2.5], [5.0, 2.1], [5.0, 1.9], [8.2, 3.9]])
+    assert inside.tolist() == [False, False, True, True]
+    assert [line.get_xydata().tolist() for line in axes.lines][-1] == [[3.0, 2.5]]
+    assert axes.get_xlim() == (1.5, 8.5)
+    # a table of copies loses nothing
+    assert pictures.bounds({2: 0.0}, 2, 0.0).axes[0].get_ylim() == (0.0, 1.0)
 
 
 def test_pictures_are_the_same_bytes_and_follow_the_colours_of_the_page() -> None:

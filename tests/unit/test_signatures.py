@@ -405,6 +405,22 @@ def test_a_register_is_not_continued_with_another_key_unless_somebody_enters_tha
     assert "entered without the old key" in audit(signed.register).unknown[1]
 
 
+def test_another_key_is_entered_after_a_torn_line_and_covers_up_no_removed_one(
+    signed: Request, home: Path
+) -> None:
+    register = Register(signed.register)
+    whole = register.lines.read_bytes()
+    with someone_else(home):
+        register.lines.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+        with pytest.raises(IntegrityError, match="lines were removed at the end"):
+            Register(signed.register).adopt("lost", "Ana")
+        register.lines.write_bytes(whole + b'{"previous"')
+        Register(signed.register).adopt("lost", "Ana")
+        found = audit(signed.register, trust=ours())
+    assert (found.faults, found.incomplete) == ([], [])
+    assert Register(signed.register).chain().entries[-1].reason == "lost"
+
+
 def test_a_register_from_before_signatures_is_continued_and_covered(
     signed: Request, home: Path
 ) -> None:
