@@ -36,12 +36,12 @@ PICTURE = "bounds-against-time.png"
 TITLES = {"tarragona": "Tarragona", "census": "Census", "eia": "EIA"}
 CELLS = tuple((name, k) for name in TITLES for k in (3, 4, 5, 10))
 BETWEEN = tuple((name, k) for name in ("tarragona", "census") for k in (6, 8))
-BUDGETS = (100_000, 300_000, 1_000_000)
+BUDGETS = (100_000, 300_000, 1_000_000, 3_000_000)
 """Rounds of ruin and recreate in ``best``, times the square of the group size."""
 RECORDED_SECONDS, ENOUGH = 250, 1.0
 """Seconds of the recorded bounds by column generation, and the gap in per cent beyond which the
 semidefinite bound is computed as well."""
-ROUNDS, FEWER_ROUNDS = 160, 100
+ROUNDS, FEWER_ROUNDS = 240, 160
 """Rounds of the semidefinite bound where it stands alone, and after column generation."""
 COLOURS = ("#08519c", "#5e9fd0", "#f1a340", "#b35806")
 

@@ -23,7 +23,7 @@ from benchmarks.tables import KINDS
 K = 5
 SMALL, LARGE_ENOUGH = 1_000, 10_000
 """Records of a first run that compiles the kernels of bounds, and of one for those of trees."""
-ROUNDS = {10_000: 60, 20_000: 60, 100_000: 40, 1_000_000: 1}
+ROUNDS = {10_000: 100, 20_000: 60, 100_000: 20, 1_000_000: 1}
 """Rounds of the semidefinite bound by records; above 200,000, any number gives the weighted bound."""
 
 TABLES = (

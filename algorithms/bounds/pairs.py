@@ -16,7 +16,7 @@ Places = NDArray[np.int32]
 PAIRS_IN_ALL = 2**22
 """Neighbours looked at altogether, unless patches need more: all of some 2,000 rows."""
 
-REACH = 2.0
+REACH = 3.0
 """Pairs within this many times the squared distance of the k-th nearest row are altered; a larger
 reach was not found to raise the bound."""
 

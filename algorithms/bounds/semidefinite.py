@@ -7,7 +7,7 @@ import numpy as np
 from algorithms.bounds.clusters import Clusters
 from algorithms.bounds.eigen import EPSILON, negative_part
 from algorithms.bounds.pairs import Places, near_pairs
-from algorithms.bounds.triangles import Triangles
+from algorithms.bounds.stars import Stars
 from algorithms.jit import in_threads, kernel
 from algorithms.types import Labels, Mask, Matrix
 
@@ -19,7 +19,10 @@ PENALTY, RELAXATION = 6.0, 1.6
 """Weight of the distance between the shares of rows and those of patches, and by how much each
 round goes beyond the shares that it has found."""
 
-CUTS_FROM, CUTS_EVERY = 40, 15
+ARMS = (2, 3, 4)
+"""Arms of the stars that are priced; more were not found to raise the bound."""
+
+CUTS_FROM, CUTS_EVERY = 25, 15
 """The round from which on inequalities are priced, and the rounds between searches for them."""
 
 HALF_PACE = 60
@@ -69,7 +72,7 @@ def semidefinite_bound(
     -----
     For a partition let Z_ij = 1/m if rows i and j share a group of m, or else 0. Then the SSE is
     the sum of C_ij Z_ij, where C_ij is half of a squared distance. Z is symmetric and positive
-    semidefinite, its rows add up to 1, and it satisfies the inequalities of `Triangles` and
+    semidefinite, its rows add up to 1, and it satisfies the inequalities of `Stars` and
     `Clusters`. Take any antisymmetric A, any positive semidefinite S and any prices >= 0 of
     inequalities, whose charges on pairs are T and whose limits cost t. With W = C + A - S + T::
 
@@ -135,7 +138,7 @@ class Ascent:
         self.negative = np.zeros(len(pairs.patches))
         self.shares = np.zeros(pairs.costs.size)
         self.prices = pairs.scale / k
-        self.triangles, self.clusters = Triangles(), Clusters(k)
+        self.stars, self.clusters = [Stars(arms) for arms in ARMS], Clusters(k)
         self.charges = np.zeros(pairs.costs.size)
         self.rounds = 0
         _nearest_shares(pairs.starts, pairs.itself, pairs.costs, k, self.shares)
@@ -228,17 +231,21 @@ class Ascent:
         shares[self.free] = self.agreed_free
         shares /= self.counts
         if (self.rounds - CUTS_FROM) % CUTS_EVERY == 0:
-            self.triangles.renew(pairs, shares)
+            for stars in self.stars:
+                stars.renew(pairs, shares)
             self.clusters.renew(pairs, shares)
         uses = np.zeros(self.shares.size, dtype=np.int64)
-        self.triangles.count(uses)
+        for stars in self.stars:
+            stars.count(uses)
         self.clusters.count(pairs, uses)
         stiffness = self.stiffness * self.counts
         pace = 1.0 / (1.0 + (self.rounds - CUTS_FROM) / HALF_PACE)
-        self.triangles.press(shares, stiffness, uses, pace)
+        for stars in self.stars:
+            stars.press(shares, stiffness, uses, pace)
         self.clusters.press(pairs, shares, stiffness, uses, pace)
         self.charges[:] = 0.0
-        self.triangles.charge(pairs, self.charges)
+        for stars in self.stars:
+            stars.charge(pairs, self.charges)
         self.clusters.charge(pairs, self.charges)
 
 

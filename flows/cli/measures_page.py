@@ -43,9 +43,11 @@ bound that results goes into the certificate, the report and the map, and the ce
 - **A semidefinite programme**, for any *k*. For a partition, let Z(*i*, *j*) = 1/*m* if records *i* and *j* share a group of
   *m*, and 0 if they do not. Then SSE = Σ C(*i*, *j*) Z(*i*, *j*) with C = d²/2. Z is symmetric, its rows add up to 1, it is
   positive semidefinite, and it satisfies two kinds of inequalities:
-  *triangles*, Z(*i*, *j*) + Z(*i*, *l*) - Z(*j*, *l*) ≤ Z(*i*, *i*), and *clusters*: *s* records, with the remainder
-  *r* > 0 of *s* divided by *k*, satisfy Σ Z(*i*, *i*) + Σ Z(*i*, *j*) / (*k* - *r*) ≤ ⌊*s* / *k*⌋ + *s* / (*k* - *r*),
-  so that 12 records far from all others form one group of 10 or more, not 1.2. Let A be any antisymmetric matrix, S any
+  *stars*, Σ Z(*i*, *j*) - Σ Z(*j*, *l*) ≤ Z(*i*, *i*), with sums over two to four records *j* and over pairs *j*, *l* of
+  them, so that a record shares its group with others only as far as these share it with each other; and *clusters*: *s*
+  records, with the remainder *r* > 0 of *s* divided by *k*, satisfy
+  Σ Z(*i*, *i*) + Σ Z(*i*, *j*) / (*k* - *r*) ≤ ⌊*s* / *k*⌋ + *s* / (*k* - *r*), so that 12 records far from all others
+  form one group of 10 or more, not 1.2. Let A be any antisymmetric matrix, S any
   positive semidefinite one, and let T collect inequalities at prices that are not negative, with limits that cost *t*.
   With W = C + A - S + T, no partition loses less than the sum over all records of
   the least (W(*i*, *i*) + the *m* - 1 smallest W(*i*, *j*)) / *m*, for *m* from *k* to 2*k* - 1, minus *t*. Every choice of

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from scipy.optimize import minimize
@@ -60,6 +61,24 @@ def least_of_rows(altered: Exact, k: int) -> Fraction:
             for size in range(k, min(2 * k - 1, n) + 1)
         )
     return total
+
+
+def grown_stars(z: Matrix, centre: int, arms: int) -> dict[tuple[int, ...], float]:
+    """Grow a star from any two rows by those that add most; give the violation of each."""
+    support = [j for j in range(len(z)) if j != centre and z[centre, j] > 0.05 * z[centre, centre]]
+
+    def violation(star: tuple[int, ...]) -> float:
+        across = sum(z[j, m] for j, m in combinations(star, 2))
+        return float(sum(z[centre, j] for j in star) - across - z[centre, centre])
+
+    grown = {}
+    for star in combinations(support, 2):
+        while len(star) < arms and len(star) < len(support):
+            joining = ((*star, j) for j in support if j not in star)
+            star = max(joining, key=violation)
+        if len(star) == arms:
+            grown[tuple(sorted(star))] = violation(star)
+    return grown
 
 
 def closest_shares(cost: Matrix, target: Matrix, stiff: Matrix, own: int, k: int) -> Matrix:

@@ -15,8 +15,8 @@ from algorithms.bounds.clusters import Clusters
 from algorithms.bounds.eigen import negative_part
 from algorithms.bounds.pairs import Pairs, near_pairs
 from algorithms.bounds.semidefinite import Ascent, patch_rows, semidefinite_bound
+from algorithms.bounds.stars import Stars
 from algorithms.bounds.strongest import strongest_bound
-from algorithms.bounds.triangles import Triangles
 from algorithms.types import Matrix
 from tests.oracles import bounds as oracle
 from tests.oracles import mixed, shares
@@ -129,7 +129,7 @@ def test_the_bound_is_that_of_exact_arithmetic(soon: None) -> None:
 
 def random_shares(rng: np.random.Generator, pairs: Pairs) -> Matrix:
     """Draw shares that no partition has: symmetric, for the pairs that are listed."""
-    some = rng.uniform(0.0, 0.6, pairs.costs.size)
+    some = 0.8 * rng.uniform(0.0, 1.0, pairs.costs.size) ** 3
     drawn: Matrix = (some + some[pairs.mirror]) / 2.0
     drawn[pairs.itself] = rng.uniform(0.3, 0.5, pairs.itself.size)
     return drawn
@@ -139,27 +139,22 @@ def random_shares(rng: np.random.Generator, pairs: Pairs) -> Matrix:
 def test_every_partition_satisfies_all_inequalities(n: int, k: int) -> None:
     rng = np.random.default_rng([n, k])
     partitions = [shares.shares_of(labels) for labels in mixed.every_partition(n, k)]
-    found = 0
+    found = {}
     for _ in range(20 if COMPILED else 2):
         pairs = near_pairs(rng.normal(size=(n, 2)), k, n)
-        triangles, clusters = Triangles(), Clusters(k)
         drawn = random_shares(rng, pairs)
-        triangles.renew(pairs, drawn)
-        clusters.renew(pairs, drawn)
-        found += len(triangles.prices) * len(clusters.prices)
-        for some in (triangles, clusters):
+        for name, some in {"clusters": Clusters(k), **{a: Stars(a) for a in (2, 3, 4)}}.items():
+            some.renew(pairs, drawn)
+            found[name] = found.get(name, 0) + some.prices.size
             some.prices = rng.uniform(0.0, 1.0, some.prices.size)
-        charges = np.zeros(pairs.costs.size)
-        triangles.charge(pairs, charges)
-        # every pair is listed, row by row
-        assert all((charges.reshape(n, n) * z).sum() <= 1e-12 for z in partitions)
-        charges[:] = 0.0
-        clusters.charge(pairs, charges)
-        limit = clusters.limits().sum()
-        assert all((charges.reshape(n, n) * z).sum() <= limit + 1e-12 for z in partitions)
-        # and they are those that the shares violate
-        assert (drawn @ charges) > limit or not clusters.prices.size
-    assert found
+            charges = np.zeros(pairs.costs.size)
+            some.charge(pairs, charges)
+            limit = some.limits().sum() if isinstance(some, Clusters) else 0.0
+            # every pair is listed, row by row
+            assert all((charges.reshape(n, n) * z).sum() <= limit + 1e-12 for z in partitions)
+            # and they are those that the shares violate
+            assert (drawn @ charges) > limit or not some.prices.size
+    assert all(found.values())
 
 
 def test_the_limit_of_a_cluster_is_reached_by_a_partition() -> None:
@@ -177,32 +172,27 @@ def test_the_limit_of_a_cluster_is_reached_by_a_partition() -> None:
             assert left == pytest.approx(clusters.limits()[0])
 
 
-def test_triangles_are_those_that_are_violated_most() -> None:
+@pytest.mark.parametrize("arms", [2, 3, 4])
+def test_stars_are_those_that_are_violated_most(arms: int) -> None:
     rng = np.random.default_rng(3)
     n = 9
     pairs = near_pairs(rng.normal(size=(n, 2)), 3, n)
     drawn = random_shares(rng, pairs)
     z = drawn.reshape(n, n)
-    triangles = Triangles()
-    triangles.renew(pairs, drawn)
+    stars = Stars(arms)
+    stars.renew(pairs, drawn)
     expected = set()
     for i in range(n):
-        all_of_row = sorted(
-            (-(z[i, j] + z[i, m] - z[j, m] - z[i, i]), j, m)
-            for j in range(n)
-            for m in range(j)
-            if i not in (j, m) and min(z[i, j], z[i, m]) > 0.05 * z[i, i]
-        )
-        expected |= {(i, j, m) for v, j, m in all_of_row[:30] if -v > 0.05 * z[i, i]}
-    found = {
-        (int(own) // n, int(first) % n, int(second) % n)
-        for own, first, second, _ in triangles.places
-    }
+        grown = sorted(shares.grown_stars(z, i, arms).items(), key=lambda star: -star[1])[:30]
+        expected |= {(i, *star) for star, violation in grown if violation > 0.05 * z[i, i]}
+    assert expected
+    # the centre's share of itself, and then those of the arms
+    found = {tuple(places) for places in (stars.places[:, : arms + 1] % n).tolist()}
     assert found == expected
-    triangles.prices[0] = 1.0
-    kept = triangles.places[0].copy()
-    triangles.renew(pairs, np.zeros(n * n))
-    np.testing.assert_array_equal(triangles.places, [kept])
+    stars.prices[0] = 1.0
+    kept = stars.places[0].copy()
+    stars.renew(pairs, np.zeros(n * n))
+    np.testing.assert_array_equal(stars.places, [kept])
 
 
 def test_shares_of_rows_are_those_that_cost_least() -> None:
