@@ -10,8 +10,8 @@ DEV := .venv-dev/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-deps
 TOGETHER := --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 15
 # about floors that coverage does not measure, and slow without compiled kernels
-ELSEWHERE := tests/compute tests/operation tests/packaging $(addprefix tests/unit/,test_docs.py test_estimator.py test_notebooks.py \
-	test_python.py)
+ELSEWHERE := tests/compute tests/operation tests/packaging $(addprefix tests/unit/,test_benchmarks.py test_docs.py \
+	test_estimator.py test_notebooks.py test_python.py)
 COMPILE = $(DEV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--annotation-style line --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
