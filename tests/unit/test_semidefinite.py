@@ -140,7 +140,7 @@ def test_every_partition_satisfies_all_inequalities(n: int, k: int) -> None:
     rng = np.random.default_rng([n, k])
     partitions = [shares.shares_of(labels) for labels in mixed.every_partition(n, k)]
     found = {}
-    for _ in range(20 if COMPILED else 2):
+    for _ in range(20 if COMPILED else 10):
         pairs = near_pairs(rng.normal(size=(n, 2)), k, n)
         drawn = random_shares(rng, pairs)
         for name, some in {"clusters": Clusters(k), **{a: Stars(a) for a in (2, 3, 4)}}.items():
