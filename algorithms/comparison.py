@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from algorithms.attributes import is_missing
 from algorithms.bounds.distances import neighbour_bound, stretched
+from algorithms.bounds.record_weights import record_weight_bound
 from algorithms.history import History
 from algorithms.masked import Masked
 from algorithms.measure import Estimate, Omitted
@@ -464,11 +465,11 @@ class Comparison(Files):
 
     def neighbour_bound(self, k: int) -> float:
         """Bound the SSE of any partition from below; groups stay within strata."""
-        blocks = self.original.blocks
-        x = stretched(self.before, self.original.embedding.one_label, k)
-        if blocks is None:
-            return neighbour_bound(x, k)
-        return sum(
-            neighbour_bound(x[np.flatnonzero(blocks == block)], k)
-            for block in range(int(blocks.max()) + 1)
-        )
+        x, blocks, weights = self.before, self.original.blocks, self.original.weights
+        sets: Sequence[Order | slice] = [slice(None)]
+        if blocks is not None:
+            sets = [np.flatnonzero(blocks == block) for block in range(int(blocks.max()) + 1)]
+        if weights is not None:
+            return sum(record_weight_bound(x[rows], weights[rows], k) for rows in sets)
+        x = stretched(x, self.original.embedding.one_label, k)
+        return sum(neighbour_bound(x[rows], k) for rows in sets)

@@ -430,7 +430,7 @@ def _check_gap(table: Table, plan: Plan) -> None:
         return
     reason = ""
     if table.weights is not None:
-        reason = "no bound is proven for records with weights"
+        reason = "the search counts each record once, whatever its weight"
     elif _is_cut(table, plan):
         reason = "no bound is proven for records that are grouped in blocks"
     elif plan.cohorts is not None:

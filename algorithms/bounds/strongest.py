@@ -8,11 +8,12 @@ import numpy as np
 
 from algorithms.bounds.column_generation import LARGEST_TABLE, group_bound
 from algorithms.bounds.distances import stretched, weighted_bound
+from algorithms.bounds.record_weights import record_weight_bound
 from algorithms.bounds.semidefinite import semidefinite_bound
 from algorithms.types import Labels, Mask, Matrix
 
 WEIGHTED_ROUNDS = 400
-"""Rounds of the weighted bound; they take a small part of the time of the others."""
+"""Rounds of bounds by weighted distances; they take a small part of the time of the others."""
 
 DEFAULT_ROUNDS = 100
 """Rounds of the semidefinite bound if only seconds are granted."""
@@ -51,6 +52,7 @@ def strongest_bound(
     seconds: float = 0.0,
     start: Labels | None = None,
     one_label: Mask | None = None,
+    weights: Matrix | None = None,
 ) -> Bound:
     """Prove the strongest lower bound that a budget allows.
 
@@ -69,13 +71,19 @@ def strongest_bound(
         Groups that column generation starts from.
     one_label : Mask of shape (d,), optional
         The coordinates of columns in which a group publishes one label.
+    weights : Matrix of shape (n,), optional
+        The weight of each record; only bounds by distances are proven for records with weights.
     """
     x = np.ascontiguousarray(x)
     labels = np.zeros(x.shape[1], dtype=bool) if one_label is None else one_label
     if seconds and not rounds:
         rounds = DEFAULT_ROUNDS
-    equal = weighted_bound(stretched(x, labels, k), k, rounds=WEIGHTED_ROUNDS if rounds else 0)
-    bounds = [Bound(equal, "by weighted distances" if rounds else "by nearest neighbours")]
+    proof, steps = "by nearest neighbours", 0
+    if rounds:
+        proof, steps = "by weighted distances", WEIGHTED_ROUNDS
+    if weights is not None:
+        return Bound(record_weight_bound(x, weights, k, rounds=steps), proof)
+    bounds = [Bound(weighted_bound(stretched(x, labels, k), k, rounds=steps), proof)]
     if rounds and len(x) <= LARGEST_SEMIDEFINITE:
         bounds.append(_semidefinite(x, k, rounds, labels))
     if seconds and start is not None and len(x) <= LARGEST_TABLE:

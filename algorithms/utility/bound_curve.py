@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.bounds.distances import costs_of, neighbour_bound, stretched, weighted_bound
+from algorithms.bounds.record_weights import record_weight_bound
 from algorithms.bounds.strongest import WEIGHTED_ROUNDS, strongest_bound
 from algorithms.errors import RefusedError
 from algorithms.measure import DECIMALS
 from algorithms.search.nearest import Nearest, distinct, nearest_of, targets_at
 from algorithms.strata import Settled, SmallStrata, settle
 from algorithms.table import Table
-from algorithms.types import Labels, Mask, Matrix
+from algorithms.types import Labels, Matrix
 from algorithms.utility.il import sum_of_squares
 
 LARGEST_TABLE, LARGEST_WITH_LABELS, LARGEST_IN_ROUNDS = 50_000, 10_000, 20_000
@@ -128,9 +129,10 @@ def bound_curve(
     if reason:
         return BoundCurve(note=reason)
     wanted = [k for k in sorted(set(ks)) if k <= len(table)]
-    budget = _budget(rounds, len(table), len(wanted))
+    budget = _budget(table, rounds, len(wanted))
     note = budget.note
-    sst = sum_of_squares(table.embedding.x - table.embedding.centre)
+    centre = _centre(table)
+    sst = sum_of_squares(table.embedding.x - centre, table.weights)
     if sst == 0.0:
         return BoundCurve(note="no key column varies")
     least: dict[int, float] = {}
@@ -138,7 +140,7 @@ def bound_curve(
     records: _Records | None = None
     for k in _visited(table, wanted, small):
         try:
-            now = _Records(settle(table, k, small), wanted[-1])
+            now = _Records(settle(table, k, small), wanted[-1], centre)
         except RefusedError:
             ends = f"up to k = {k - 1}, because strata or patterns of missing values are too small"
             note = f"{note}; {ends}" if note else ends
@@ -155,8 +157,6 @@ def bound_curve(
 
 def _left_out(table: Table) -> str:
     """Say why there is no curve; empty if there is one."""
-    if table.weights is not None:
-        return "no lower bound is proven for records with weights"
     labels = bool(table.embedding.one_label.any())
     most = LARGEST_WITH_LABELS if labels else LARGEST_TABLE
     if len(table) > most:
@@ -184,15 +184,18 @@ class _Budget:
     note: str = ""
 
 
-def _budget(rounds: int, records: int, count: int) -> _Budget:
+def _budget(table: Table, rounds: int, count: int) -> _Budget:
     """Choose what is spent on each of ``count`` bounds."""
     if not rounds:
         return _Budget()
+    records = len(table)
     if records > LARGEST_IN_ROUNDS:
         most = f"{LARGEST_IN_ROUNDS:,}"
         return _Budget(
             note=f"by nearest neighbours; rounds are spent on curves of at most {most} records"
         )
+    if table.weights is not None:
+        return _Budget(weighted=True, note="by weighted distances, since records have weights")
     affordable = min(rounds, MOST_ROUNDS, MOST_WORK // max(records * count, 1))
     if affordable < min(rounds, FEWEST_ROUNDS):
         return _Budget(
@@ -218,10 +221,13 @@ class _Records:
         The records.
     most : int
         The largest k that is asked for.
+    centre : Matrix of shape (d,)
+        The mean of all records.
     """
 
     settled: Settled
     most: int
+    centre: Matrix
 
     @cached_property
     def sets(self) -> Labels:
@@ -231,29 +237,38 @@ class _Records:
 
     def least_sse(self, k: int, budget: _Budget) -> float:
         """Bound the loss of all records, as a sum of squares."""
-        one_label = self.settled.table.embedding.one_label
+        table = self.settled.table
         plain = not budget.rounds and not budget.weighted
-        if plain and not one_label.any():
+        if plain and table.weights is None and not table.embedding.one_label.any():
             parts = [near.bound(k) for near in self._near]
         else:
-            parts = [_bound(x, one_label, k, budget) for x in self._parts]
+            parts = [_bound(part, k, budget) for part in self._parts]
         return math.fsum([*parts, self._withheld])
 
     @cached_property
-    def _parts(self) -> list[Matrix]:
-        x = self.settled.table.embedding.x
-        return [x[np.flatnonzero(self.sets == each)] for each in range(int(self.sets.max()) + 1)]
+    def _parts(self) -> list[Table]:
+        table, last = self.settled.table, int(self.sets.max())
+        return [table.take(np.flatnonzero(self.sets == each)) for each in range(last + 1)]
 
     @cached_property
     def _near(self) -> list["_Neighbours"]:
-        return [_Neighbours(x, min(self.most, len(x))) for x in self._parts]
+        parts = [part.embedding.x for part in self._parts]
+        return [_Neighbours(x, min(self.most, len(x))) for x in parts]
 
     @cached_property
     def _withheld(self) -> float:
         withheld = self.settled.withheld
         if withheld is None:
             return 0.0
-        return sum_of_squares(withheld.embedding.x - withheld.embedding.centre)
+        return sum_of_squares(withheld.embedding.x - self.centre, withheld.weights)
+
+
+def _centre(table: Table) -> Matrix:
+    """Average the coordinates of all records, by weight if they have weights."""
+    if table.weights is None:
+        return table.embedding.centre
+    centre: Matrix = table.weights @ table.embedding.x / table.weights.sum()
+    return centre
 
 
 class _Neighbours:
@@ -273,8 +288,12 @@ class _Neighbours:
         return math.fsum(np.repeat(costs, np.minimum(self._copies, k)).tolist()) / (2 * k)
 
 
-def _bound(x: Matrix, one_label: Mask, k: int, budget: _Budget) -> float:
+def _bound(part: Table, k: int, budget: _Budget) -> float:
     """Bound the loss of one set of records."""
+    x, one_label = part.embedding.x, part.embedding.one_label
+    if part.weights is not None:
+        steps = WEIGHTED_ROUNDS if budget.weighted else 0
+        return record_weight_bound(x, part.weights, k, rounds=steps)
     if budget.rounds:
         return strongest_bound(x, k, rounds=budget.rounds, one_label=one_label).value
     wide = stretched(x, one_label, k)

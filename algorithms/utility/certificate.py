@@ -9,7 +9,7 @@ from annotated_types import Ge
 from algorithms.bounds.strongest import Bound, strongest_bound
 from algorithms.comparison import Comparison, Files
 from algorithms.measure import Certified, Measure, Omitted
-from algorithms.types import Labels, Matrix
+from algorithms.types import Labels, Order
 from algorithms.utility.il import loss, withheld_loss
 
 Rounds = Annotated[int, Ge(0)]
@@ -22,7 +22,8 @@ def least_loss(
     """Compute a lower bound of IL over all partitions into groups of at least k, in per cent.
 
     Groups never cross strata, so each stratum has a bound of its own. Where a group publishes one
-    label, the bound is stronger: see `stretched`.
+    label, the bound is stronger: see `stretched`. Records with weights have a bound of their own,
+    see `record_weight_bound`.
 
     Parameters
     ----------
@@ -36,8 +37,6 @@ def least_loss(
     _, _, sst = loss(files)
     if sst == 0.0:
         return None
-    if files.original.weights is not None:
-        return Omitted("no lower bound is proven for records with weights")
     proof = ""
     bound: float | Omitted
     if isinstance(files, Comparison) and (bound_rounds or certify_seconds):
@@ -60,29 +59,31 @@ def _bound(files: Comparison, rounds: int, seconds: float) -> tuple[float, str]:
     """Prove the bound that the spec grants rounds or time for, and describe the proof."""
     blocks = files.original.blocks
     if blocks is None:
-        bound = _block_bound(files, files.before, files.classes, rounds, seconds)
+        bound = _block_bound(files, slice(None), files.classes, rounds, seconds)
         return bound.value, bound.proof
     bounds = []
     for block in range(int(blocks.max()) + 1):
         rows = np.flatnonzero(blocks == block)
         classes = np.unique(files.classes[rows], return_inverse=True)[1]
         own = seconds * len(rows) / len(blocks)
-        bounds.append(_block_bound(files, files.before[rows], classes, rounds, own))
+        bounds.append(_block_bound(files, rows, classes, rounds, own))
     methods = sorted({bound.proof.split(",")[0] for bound in bounds})
     total = math.fsum(bound.value for bound in bounds)
     return total, f"{' or '.join(methods)}, in each of {len(bounds)} strata"
 
 
 def _block_bound(
-    files: Comparison, x: Matrix, classes: Labels, rounds: int, seconds: float
+    files: Comparison, rows: Order | slice, classes: Labels, rounds: int, seconds: float
 ) -> Bound:
+    weights = files.original.weights
     return strongest_bound(
-        x,
+        files.before[rows],
         files.k,
         rounds=rounds,
         seconds=seconds,
         start=classes,
         one_label=files.original.embedding.one_label,
+        weights=None if weights is None else weights[rows],
     )
 
 
@@ -109,7 +110,8 @@ MEASURES = (
             "Proven: no partition into groups of at least k records loses less. By default, the "
             "sum over all records of the squared distances to the k - 1 nearest other records, "
             "divided by 2k and by SST; a stronger bound if the spec grants rounds or seconds for "
-            "it. Groups stay within strata, and labels count as they are published."
+            "it. Groups stay within strata, labels count as they are published, and pairs of "
+            "records with weights count by both."
         ),
         paper="LM09",
         run=least_loss,

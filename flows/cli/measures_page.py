@@ -31,8 +31,12 @@ S(*i*, *m* - 1) / *m* grows with *m*, and groups hold at least *k* records, so n
 Σ S(*i*, *k* - 1) / (2*k*) over all records. This is `il_bound`, in per cent of SST. Rounding only adds to the loss, so
 the bound also holds for the published values. Groups never cross strata, so each stratum has a bound of its own, and
 the bounds are added. Where a group publishes one label, distances between labels are stretched by √(*k* / (*k* - 1)), which
-is [proven](real-tables.md#the-mathematics) to remain a bound. Withheld records add their squared distance from the mean. For
-records with weights no bound is proven, and none is given.
+is [proven](real-tables.md#the-mathematics) to remain a bound. Withheld records add their squared distance from the mean.
+
+If records have weights, a group of total weight W loses Σ w(*i*) w(*j*) d²(*i*, *j*) / (2 W) over all ordered pairs. So
+record *i* bears w(*i*)/2 times the weighted average of d² over its group, where it counts itself with 0. That is at least
+the smallest such average over all sets of *k* - 1 other records or more. Records that were not looked at are taken to be
+as near as the farthest that was, and as light as the lightest of all. Distances between labels are not stretched.
 
 A spec asks for stronger bounds with `evaluation: {bound_rounds: 100}`. The budget is counted in rounds, so the same spec
 gives the same figure on every machine; the ascent ends earlier if the bound hardly rises any more. The strongest

@@ -14,15 +14,18 @@ from algorithms.types import Matrix
 NO_RULES = Rules()
 
 
-def least_sse(tables: Matrix, k: int) -> Matrix:
+def least_sse(tables: Matrix, k: int, weights: Matrix | None = None) -> Matrix:
     """Try all partitions of each of some tables of one shape, as subsets of rows in bits."""
     n = tables.shape[1]
+    amounts = np.ones(n) if weights is None else weights
     best = np.full((2**n, len(tables)), np.inf)
     best[0] = 0.0
     sse = np.empty_like(best)
     for rows in range(1, 2**n):
-        group = tables[:, [row for row in range(n) if rows >> row & 1]]
-        sse[rows] = ((group - group.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
+        chosen = [row for row in range(n) if rows >> row & 1]
+        group, own = tables[:, chosen], amounts[chosen, np.newaxis]
+        centres = (own * group).sum(axis=1, keepdims=True) / own.sum()
+        sse[rows] = (own * (group - centres) ** 2).sum(axis=(1, 2))
         lowest = rows & -rows
         group_bits = rows
         while group_bits:

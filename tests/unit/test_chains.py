@@ -342,7 +342,7 @@ def test_a_gap_is_refused_where_no_bound_is_proven() -> None:
     how = {"k": 3, "method": METHODS["best"], "options": {"gap": 5.0}}
     weighted = Table(plain.attributes, plain.keys, weights=np.ones(60))
     refusals = {
-        "records with weights": (weighted, Plan(**how)),
+        "counts each record once": (weighted, Plan(**how)),
         "grouped in blocks": (plain, Plan(**how, blocks=Blocks(rows=30))),
         "last over releases": (plain, Plan(**how, cohorts=Cohorts())),
         "cutting the groups again": (plain, Plan(**how, recut=True)),

@@ -240,10 +240,10 @@ def test_a_table_without_confidential_columns_says_so(make: Make) -> None:
     assert "these and" not in found.text
 
 
-def test_a_weighted_table_says_what_is_weighted_and_that_no_bound_is_proven(make: Make) -> None:
+def test_a_weighted_table_says_what_is_weighted(make: Make) -> None:
     weighted = make(weight="weight").report().text
     assert "The records have weights (weight)." in weighted
-    assert "No lower bound of IL is proven for weighted records, so none is given." in weighted
+    assert "The lower bound of IL is weighted, too." in weighted
     assert "The records have weights" not in make().report().text
 
 
