@@ -23,6 +23,7 @@ SECTIONS = (
     "cold_start",
     "frontier",
     "bounds",
+    "chains",
     "methods",
     "cutting",
     "across",

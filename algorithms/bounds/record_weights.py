@@ -80,7 +80,12 @@ def record_weight_bound(
     first, second = np.divmod(pairs, n)
     starts = np.searchsorted(first, np.arange(n + 1))
     costs = _squares(x, first, second)
-    return CAREFUL * _ascend(starts, second, costs, reach, highest, weights, k, rounds)
+    largest = float(weights.max())
+    return (
+        CAREFUL
+        * largest
+        * _ascend(starts, second, costs, reach, highest, weights / largest, k, rounds)
+    )
 
 
 @kernel

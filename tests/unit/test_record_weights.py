@@ -98,6 +98,17 @@ def test_equal_weights_give_the_bounds_without_weights() -> None:
             assert found == pytest.approx(shared, rel=2e-3 if COMPILED else 0.2)
 
 
+def test_weights_count_by_their_ratios() -> None:
+    rng = np.random.default_rng(5)
+    x, weights = rng.normal(size=(30, 2)), rng.lognormal(0.0, 1.0, 30)
+    bound = record_weight_bound(x, weights, 3, rounds=ROUNDS)
+    for factor in (1e-290, 1e290):
+        scaled = record_weight_bound(x, factor * weights, 3, rounds=ROUNDS)
+        assert scaled == pytest.approx(factor * bound, rel=1e-6)
+    weights[0] = 1e-300
+    assert 0.0 < record_weight_bound(x, weights, 3, rounds=ROUNDS) < np.inf
+
+
 def test_a_table_of_fewer_than_k_rows_has_no_bound() -> None:
     assert record_weight_bound(np.arange(3.0)[:, np.newaxis], np.ones(3), 4) == 0.0
 
