@@ -93,7 +93,7 @@ def semidefinite_bound(
     --------
     >>> x = np.array([[0.0], [2.0], [8.0], [9.0], [20.0]])
     >>> round(semidefinite_bound(x, k=2, rounds=100)[0], 2)
-    69.45
+    70.04
     """
     if k == 1 or len(x) < k:
         return 0.0, 0
