@@ -68,16 +68,26 @@ def in_threads(function: Callable[[Any], Any], pieces: Iterable[Any]) -> None:
     """Call a function for each piece of work, on as many threads as numba would use.
 
     Kernels let other threads run. Each call writes to a part of its own of arrays that all share,
-    so that the number of threads has no effect on the result.
+    so that the number of threads has no effect on the result. The calling thread works, too: a
+    thread that only waits is often where another should run.
     """
     threads: int = getattr(numba.config, "NUMBA_NUM_THREADS")  # noqa: B009 - unknown to its types
     pieces = list(pieces)
-    if len(pieces) == 1:
-        function(pieces[0])  # a thread takes longer to start than most pieces
+    left = iter(pieces)
+
+    def work() -> None:
+        for piece in left:
+            function(piece)
+
+    others = min(threads, len(pieces)) - 1
+    if others < 1:
+        work()
         return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(function, pieces):
-            pass
+    with ThreadPoolExecutor(others) as pool:
+        helping = [pool.submit(work) for _ in range(others)]
+        work()
+        for each in helping:
+            each.result()
 
 
 class _Compiling(event.Listener):

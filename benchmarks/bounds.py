@@ -41,7 +41,7 @@ BUDGETS = (100_000, 300_000, 1_000_000, 3_000_000)
 RECORDED_SECONDS, ENOUGH = 250, 1.0
 """Seconds of the recorded bounds by column generation, and the gap in per cent beyond which the
 semidefinite bound is computed as well."""
-ROUNDS, FEWER_ROUNDS = 240, 160
+ROUNDS, FEWER_ROUNDS = 480, 160
 """Rounds of the semidefinite bound where it stands alone, and after column generation."""
 COLOURS = ("#08519c", "#5e9fd0", "#f1a340", "#b35806")
 
