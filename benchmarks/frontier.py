@@ -25,7 +25,7 @@ from algorithms.types import Matrix
 from algorithms.utility.il import information_loss
 from benchmarks.tables import heavy_tailed
 from tasks.reporting.pictures import as_png, style
-from tests.reference.printed import VARIABLE, dataset, printed
+from tests.reference.printed import VARIABLE, dataset, printed, proven_bounds
 
 TITLE = "## Near the optimum"
 PICTURES = Path(__file__).parents[1] / "docs" / "benchmarks"
@@ -175,16 +175,6 @@ def _run(x: Matrix, k: int, method: str, budget: Budget | None = None) -> tuple[
     seconds = time.perf_counter() - start
     published = np.column_stack([real_centroids(column, groups) for column in x.T])
     return seconds, information_loss(x, published)[0]
-
-
-def proven_bounds() -> dict[tuple[str, int], float]:
-    """Read the best bound that is proven for each set and group size."""
-    return {
-        (row["dataset"], int(row["k"])): max(
-            float(value) for name, value in row.items() if name.endswith("_bound") and value
-        )
-        for row in printed("lower_bounds.csv")
-    }
 
 
 def best_prints() -> dict[tuple[str, int], float]:

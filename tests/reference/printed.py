@@ -29,6 +29,16 @@ def printed(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
+def proven_bounds() -> dict[tuple[str, int], float]:
+    """Read the best bound that is proven for each set and group size."""
+    return {
+        (row["dataset"], int(row["k"])): max(
+            float(value) for name, value in row.items() if name.endswith("_bound") and value
+        )
+        for row in printed("lower_bounds.csv")
+    }
+
+
 def columns_used(name: str, columns: list[str], ten_attributes: bool = False) -> list[str]:
     """Choose the columns of a benchmark set that the papers use."""
     return [

@@ -8,9 +8,9 @@ from algorithms.microaggregation.best import best
 from algorithms.microaggregation.mdav import mdav
 from algorithms.problem import Budget, Problem
 from algorithms.utility.il import sum_of_squares
-from benchmarks.frontier import best_prints, proven_bounds
+from benchmarks.frontier import best_prints
 from tests.oracles.search import total_loss
-from tests.reference.printed import dataset, printed
+from tests.reference.printed import dataset, printed, proven_bounds
 
 pytestmark = [pytest.mark.reference, pytest.mark.needs("benchmark sets")]
 

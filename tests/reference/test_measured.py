@@ -4,7 +4,7 @@ import pytest
 
 from algorithms.search.linkage import distance_linkage
 from algorithms.utility.il import information_loss
-from tests.reference.printed import as_printed, loss, measured, printed
+from tests.reference.printed import as_printed, loss, measured, printed, proven_bounds
 from tests.reference.readings import (
     CLIPPED,
     MISPRINTS,
@@ -54,10 +54,7 @@ def test_il_is_as_printed(row: dict[str, str]) -> None:
     assert any(as_printed(value, text) for value in found), found
 
 
-@pytest.mark.parametrize(
-    "row", printed("lower_bounds.csv"), ids=lambda row: f"{row['dataset']}-{row['k']}"
-)
-def test_no_method_goes_below_the_proven_bound(row: dict[str, str]) -> None:
-    bound = max(float(row["neighbour_bound"]), float(row["weighted_bound"]))
-    for name in REPRODUCED:
-        assert loss(row["dataset"], int(row["k"]), READINGS[name]) > bound
+@pytest.mark.parametrize(("name", "k"), list(proven_bounds()))
+def test_no_method_goes_below_the_proven_bound(name: str, k: int) -> None:
+    for method in REPRODUCED:
+        assert loss(name, k, READINGS[method]) > proven_bounds()[name, k]
