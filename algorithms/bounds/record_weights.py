@@ -3,11 +3,11 @@
 import numpy as np
 
 from algorithms.jit import kernel
-from algorithms.search.neighbours import neighbours as nearest
+from algorithms.search.neighbours import neighbours
 from algorithms.types import Labels, Mask, Matrix
 
-NEIGHBOURS_IN_ALL = 2**20
-"""Neighbours looked at altogether: all of some 1,000 rows."""
+LISTED_IN_ALL = 2**19
+"""Nearest rows looked at altogether: all of some 700 rows."""
 
 START, END = 0.25, 0.001
 """First and last step of the ascent."""
@@ -17,7 +17,7 @@ CAREFUL = 1.0 - 1e-12
 
 
 def record_weight_bound(
-    x: Matrix, weights: Matrix, k: int, *, rounds: int = 0, neighbours: int | None = None
+    x: Matrix, weights: Matrix, k: int, *, rounds: int = 0, listed: int | None = None
 ) -> float:
     """Bound the weighted SSE of any partition from below.
 
@@ -31,9 +31,9 @@ def record_weight_bound(
         Least group size, in records.
     rounds : int
         Steps of an ascent to better shares; with 0, each record of a pair bears half of its cost.
-    neighbours : int, optional
-        Neighbours of each row whose distances are measured, at least ``k - 1``; by default 2 k,
-        and with rounds 5 k, or 2**20 for all rows together if that is more.
+    listed : int, optional
+        Nearest rows of each row that are looked at, at least ``k - 1``, and as many of the lightest
+        of all; by default 2 k, and with rounds 5 k, or 2**19 for all rows together if that is more.
 
     Returns
     -------
@@ -51,10 +51,12 @@ def record_weight_bound(
 
         q_ij = c_ij / 2 + (y_i - y_j) / 2, cut to [0, c_ij]
 
-    Pairs are listed if one row is among the nearest of the other. No potential exceeds half the
-    squared distance r_i to the last of these. So a pair that is not listed has q_ij of at least
-    r_i / 4 + y_i / 2, or r_i / 2 if all potentials are 0; it stands for one with that share and the
-    smallest weight, and no average counts as more than that share.
+    Pairs are listed if one row is among the nearest of the other, or among the lightest of all. No
+    potential exceeds half the squared distance r_i to the last of the nearest. So a pair that is
+    not listed has q_ij of at least r_i / 4 + y_i / 2, or r_i / 2 if all potentials are 0. Instead
+    of such pairs, the next lightest rows count, with that share; no average counts as more than it.
+
+    Time O(n l) per round and memory O(n l) for l rows that are listed for each.
 
     Examples
     --------
@@ -67,25 +69,35 @@ def record_weight_bound(
     n = len(x)
     if k == 1 or n < k:
         return 0.0
-    if neighbours is None:
-        neighbours = max(5 * k, NEIGHBOURS_IN_ALL // n) if rounds else 2 * k
-    count = min(max(neighbours, k - 1), n - 1)
-    near = nearest(x, count)
+    if listed is None:
+        listed = max(5 * k, LISTED_IN_ALL // n) if rounds else 2 * k
+    count = min(max(listed, k - 1), n - 1)
+    near = neighbours(x, count)
+    by_weight = np.argsort(weights, kind="stable")
     reach = ((x - x[near[:, -1]]) ** 2).sum(axis=1)
     highest = np.minimum(((x - x[near[:, k - 2]]) ** 2).sum(axis=1), reach / 2.0)
     if count == n - 1:
         reach[:] = np.inf
-    rows = np.repeat(np.arange(n), count)
-    pairs = np.unique(np.concatenate([rows * n + near.ravel(), near.ravel() * n + rows]))
-    first, second = np.divmod(pairs, n)
+    first, second = _listed(near, by_weight[:count] if count < n - 1 else by_weight[:0])
     starts = np.searchsorted(first, np.arange(n + 1))
     costs = _squares(x, first, second)
     largest = float(weights.max())
-    return (
-        CAREFUL
-        * largest
-        * _ascend(starts, second, costs, reach, highest, weights / largest, k, rounds)
-    )
+    parts = weights / largest
+    unlisted = parts[by_weight[min(count, n - k + 1) :][: k - 1]]
+    bound = _ascend(starts, second, costs, reach, highest, parts, unlisted, k, rounds)
+    return CAREFUL * largest * bound
+
+
+def _listed(near: Labels, light: Labels) -> tuple[Labels, Labels]:
+    """List pairs of each row with near and with light rows, in both orders and without itself."""
+    n, count = near.shape
+    every = np.arange(n)
+    first = np.concatenate([np.repeat(every, count), np.repeat(every, light.size)])
+    second = np.concatenate([near.ravel(), np.tile(light, n)])
+    apart = first != second
+    first, second = first[apart], second[apart]
+    pairs = np.unique(np.concatenate([first * n + second, second * n + first]))
+    return np.divmod(pairs, n)
 
 
 @kernel
@@ -105,12 +117,12 @@ def _ascend(
     reach: Matrix,
     highest: Matrix,
     weights: Matrix,
+    unlisted_weights: Matrix,
     k: int,
     rounds: int,
 ) -> float:
     """Bound the loss with equal shares, then with those of rising potentials; return the best."""
     n = weights.size
-    least_weight = weights.min()
     potentials = np.zeros(n)
     slopes = np.empty(n)
     averages = np.zeros(n)
@@ -133,7 +145,7 @@ def _ascend(
             if unlisted < np.inf:
                 end += k - 1
                 shares[size:end] = unlisted
-                amounts[size:end] = least_weight
+                amounts[size:end] = unlisted_weights
             averages[i] = _least_average(
                 weights[i], shares[:end], amounts[:end], k, averages[i], taken[:end]
             )

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.bounds.distances import costs_of, neighbour_bound, stretched, weighted_bound
-from algorithms.bounds.record_weights import record_weight_bound
 from algorithms.bounds.strongest import WEIGHTED_ROUNDS, strongest_bound
 from algorithms.errors import RefusedError
 from algorithms.measure import DECIMALS
@@ -291,11 +290,9 @@ class _Neighbours:
 def _bound(part: Table, k: int, budget: _Budget) -> float:
     """Bound the loss of one set of records."""
     x, one_label = part.embedding.x, part.embedding.one_label
-    if part.weights is not None:
-        steps = WEIGHTED_ROUNDS if budget.weighted else 0
-        return record_weight_bound(x, part.weights, k, rounds=steps)
-    if budget.rounds:
-        return strongest_bound(x, k, rounds=budget.rounds, one_label=one_label).value
+    if budget.rounds or part.weights is not None:
+        rounds = max(budget.rounds, int(budget.weighted))
+        return strongest_bound(x, k, rounds=rounds, one_label=one_label, weights=part.weights).value
     wide = stretched(x, one_label, k)
     if budget.weighted:
         return weighted_bound(wide, k, rounds=WEIGHTED_ROUNDS)

@@ -35,8 +35,9 @@ is [proven](real-tables.md#the-mathematics) to remain a bound. Withheld records 
 
 If records have weights, a group of total weight W loses Σ w(*i*) w(*j*) d²(*i*, *j*) / (2 W) over all ordered pairs. So
 record *i* bears w(*i*)/2 times the weighted average of d² over its group, where it counts itself with 0. That is at least
-the smallest such average over all sets of *k* - 1 other records or more. Records that were not looked at are taken to be
-as near as the farthest that was, and as light as the lightest of all. Distances between labels are not stretched.
+the smallest such average over all sets of *k* - 1 other records or more. Of these the nearest and the lightest are looked
+at; all others are taken to be as near as the last of the nearest, and as light as the next of the lightest. With
+`bound_rounds`, a pair's d² is split unevenly here, too. Distances between labels are not stretched.
 
 A spec asks for stronger bounds with `evaluation: {bound_rounds: 100}`. The budget is counted in rounds, so the same spec
 gives the same figure on every machine; the ascent ends earlier if the bound hardly rises any more. The strongest

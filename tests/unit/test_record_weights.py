@@ -11,7 +11,7 @@ from algorithms.attributes import Number
 from algorithms.attributes.category import Category
 from algorithms.bounds.distances import neighbour_bound, weighted_bound
 from algorithms.bounds.record_weights import record_weight_bound
-from algorithms.bounds.strongest import strongest_bound
+from algorithms.bounds.strongest import RECORD_WEIGHT_ROUNDS, strongest_bound
 from algorithms.comparison import Comparison
 from algorithms.evaluation import evaluate
 from algorithms.masking import Plan, mask, published_loss
@@ -64,13 +64,13 @@ def test_no_bound_exceeds_the_best_of_all_weighted_partitions(k: int) -> None:
             for x, least in zip(drawn, oracle.least_sse(drawn, k, weights), strict=True):
                 plain = record_weight_bound(x, weights, k)
                 found = [
-                    record_weight_bound(x, weights, k, rounds=ROUNDS, neighbours=n),
-                    record_weight_bound(x, weights, k, rounds=ROUNDS, neighbours=k - 1),
-                    record_weight_bound(x, weights, k, neighbours=0),
+                    record_weight_bound(x, weights, k, rounds=ROUNDS, listed=n),
+                    record_weight_bound(x, weights, k, rounds=ROUNDS, listed=k - 1),
+                    record_weight_bound(x, weights, k, listed=0),
                     plain,
                 ]
                 assert max(found) <= least * (1.0 + 1e-9) + 1e-12
-                assert found[0] >= record_weight_bound(x, weights, k, neighbours=n)
+                assert found[0] >= record_weight_bound(x, weights, k, listed=n)
                 ratios.append(found[0] / least if least else 1.0)
     assert np.median(ratios) > 0.5
 
@@ -81,7 +81,7 @@ def test_equal_shares_equal_the_slow_twin(k: int) -> None:
     for n in range(k, 8):
         for weights in weights_of(rng, n):
             for x in tables(rng, 3 if COMPILED else 1, n):
-                found = record_weight_bound(x, weights, k, neighbours=n)
+                found = record_weight_bound(x, weights, k, listed=n)
                 assert found == pytest.approx(slow_bound(x, weights, k), rel=1e-9)
                 assert record_weight_bound(x, weights, k) <= found * (1.0 + 1e-12)
 
@@ -116,7 +116,7 @@ def test_a_table_of_fewer_than_k_rows_has_no_bound() -> None:
 def test_more_neighbours_and_rounds_prove_more() -> None:
     rng = np.random.default_rng(2)
     x, weights = rng.normal(size=(60, 2)), rng.lognormal(0.0, 1.0, 60)
-    few = record_weight_bound(x, weights, 3, rounds=ROUNDS, neighbours=4)
+    few = record_weight_bound(x, weights, 3, rounds=ROUNDS, listed=4)
     many = record_weight_bound(x, weights, 3, rounds=ROUNDS)
     assert record_weight_bound(x, weights, 3) < many
     assert few < many
@@ -158,7 +158,7 @@ def test_a_certificate_and_a_curve_add_up_weighted_strata_and_withheld_records()
     squares = table.weights * ((table.embedding.x - centre) ** 2).sum(axis=1)
     for rounds in (0, 5):
         found = evaluate(files, ("il", "il_bound", "rounding"), {"bound_rounds": rounds})
-        steps = 400 if rounds else 0
+        steps = RECORD_WEIGHT_ROUNDS if rounds else 0
         parts = [
             record_weight_bound(table.embedding.x[rows], table.weights[rows], 3, rounds=steps)
             for rows in (slice(0, 20), slice(20, 40))
