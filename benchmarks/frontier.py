@@ -128,7 +128,7 @@ include the search for neighbours:
 
 def at_scale(seconds: float) -> str:
     """Measure moves alone, and with some annealing, on a long table beside exact MDAV."""
-    warm = heavy_tailed(3000)
+    warm = heavy_tailed(LONG // 10)
     METHODS["best"].solve(Problem(warm, 3, budget=Budget(10)))
     x = heavy_tailed(LONG)
     lines = ["| | seconds | of MDAV | IL | against MDAV |", "|---|---|---|---|---|"]
@@ -204,6 +204,7 @@ def _picture(cells: list[Cell]) -> Figure:
             axes.axhline(cell.print_, color=colour, linestyle="--", linewidth=0.9)
             axes.axhline(cell.bound, color=colour, linestyle=":", linewidth=1.3)
         axes.set(xscale="log", yscale="log", title=TITLES[name], xlabel="seconds")
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("{x:g}")
     panels[0].set_ylabel("IL, %")

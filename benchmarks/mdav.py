@@ -348,6 +348,7 @@ def _drawn(rows: list[Row]) -> bytes:
     axes.set(xscale="log", yscale="log", xlabel="records", ylabel="seconds")
     ticks = SIZES["heavy-tailed"]
     axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.set_title(f"MDAV, ten attributes, k = {k}, one thread")
     axes.legend()
