@@ -82,8 +82,18 @@ class Browser:
 
     def back(self) -> None:
         """Go back to the page before, which may have been kept as it was."""
-        # a page that was kept is not loaded again
-        self._do(self._page.go_back, wait_until="commit")
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                # a page that was kept is not loaded again
+                self._do(self._page.go_back, wait_until="commit")
+            except Error as error:
+                # another page that was kept is just taking its place
+                if "Not attached to an active page" not in error.message or time.monotonic() > end:
+                    raise
+                time.sleep(0.1)
+            else:
+                return
 
     @property
     def url(self) -> str:
