@@ -85,7 +85,7 @@ def record_weight_bound(
     parts = weights / largest
     unlisted = parts[by_weight[min(count, n - k + 1) :][: k - 1]]
     bound = _ascend(starts, second, costs, reach, highest, parts, unlisted, k, rounds)
-    return CAREFUL * largest * bound
+    return float(CAREFUL * largest * bound)
 
 
 def _listed(near: Labels, light: Labels) -> tuple[Labels, Labels]:

@@ -37,7 +37,7 @@ from tests.oracles import search as oracle
 
 # kernels as plain Python, for coverage, are hundreds of times slower
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
-ROUNDS = 100 if COMPILED else 40
+ROUNDS, MANY_ROUNDS = (100, 400) if COMPILED else (40, 40)
 
 
 def table(seed: int, n: int = 120, d: int = 3) -> Matrix:
@@ -238,7 +238,8 @@ def labelled(strata: int = 1) -> Table:
 
 def measured(own: Table, plan: Plan) -> tuple[float, float]:
     """Give IL and its lower bound as a release would."""
-    evaluation = evaluate(Comparison(mask(own, plan)), ("il", "il_bound"), {"bound_rounds": 400})
+    options = {"bound_rounds": MANY_ROUNDS}
+    evaluation = evaluate(Comparison(mask(own, plan)), ("il", "il_bound"), options)
     return evaluation.measures["il"], evaluation.measures["il_bound"]
 
 
@@ -253,7 +254,7 @@ def test_the_last_figures_of_a_search_are_those_that_are_published(
     options = {"iterations": 30}
     plan = Plan(k=3, method=METHODS["best"], options=options, each_column=each_column)
     told = Told()
-    group_records(own, plan, paths(own, plan), told, bound_rounds=400)
+    group_records(own, plan, paths(own, plan), told, bound_rounds=MANY_ROUNDS)
     il, bound = measured(own, plan)
     if each_column:
         # the last column may need no search
