@@ -12,6 +12,9 @@ LISTED_IN_ALL = 2**19
 START, END = 0.25, 0.001
 """First and last step of the ascent."""
 
+LIGHTEST = 1e-300
+"""Weight of the lightest rows, as a part of the largest: less would be taken for 0."""
+
 CAREFUL = 1.0 - 1e-12
 """Factor that takes off what rounding may have added."""
 
@@ -82,7 +85,7 @@ def record_weight_bound(
     starts = np.searchsorted(first, np.arange(n + 1))
     costs = _squares(x, first, second)
     largest = float(weights.max())
-    parts = weights / largest
+    parts = np.maximum(weights / largest, LIGHTEST)
     unlisted = parts[by_weight[min(count, n - k + 1) :][: k - 1]]
     bound = _ascend(starts, second, costs, reach, highest, parts, unlisted, k, rounds)
     return float(CAREFUL * largest * bound)

@@ -60,7 +60,7 @@ bound that results goes into the certificate, the report and the map, and the ce
   overlapping patches of 40 to 300 records. Where labels count, C depends on *m* as explained in
   [real tables](real-tables.md#the-mathematics).
 
-  Time per round is about 0.1 seconds on a thousand records, 0.4 on 20,000 and 2 to 4 on 100,000; memory is some 25 kB per
+  Time per round is 0.05 to 0.2 seconds on a thousand records, 0.6 on 20,000 and 2 to 3 on 100,000; memory is some 25 kB per
   record. Above 200,000 records this bound is left out, and the bound by weighted distances counts. A million records get
   that one. Tables in parts get the bound by nearest neighbours, up to 2,000,000 records.
 
